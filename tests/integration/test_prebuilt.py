@@ -114,7 +114,8 @@ def built(name, target):
     artifact = compiling.compiled(request, call, target)
     if not target.startswith("sm_"):
         return artifact
-    options = next(compiling.ways(request, call, target))
+    left, chosen = compiling.ways(request, call, target)
+    options = chosen[0] if chosen else left
     kernel = request.make(**request.what)
     files = emit(options, kernel, "ptx", compiling.quiet_session()).files
     (text,) = files.values()

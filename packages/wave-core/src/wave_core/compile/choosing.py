@@ -24,7 +24,7 @@ from wave_core.diagnostics import UserError, blamed_on_plugin
 from wave_core.plugin.results import Choice, ChoiceRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
@@ -106,6 +106,7 @@ def first_that_fits(
     compiled: Callable[[WaveCompileOptions, Traces, int], T],
     check: Callable[[T], None] = lambda _: None,
     after: WaveCompileOptions | None = None,
+    known: Sequence[WaveCompileOptions] = (),
 ) -> T:
     """What ``compiled`` makes of the best choice that it can compile.
 
@@ -126,12 +127,13 @@ def first_that_fits(
             choices are left.
         check: Refuses a choice that compiles, and could not be used.
         after: The choice that failed; those before it did so earlier.
+        known: The choices, the best first, where the caller has them already.
 
     Raises:
         UserError: as ``compiled``.
     """
     traces = Traces(kernel, session)
-    *better, last = settlements(options, kernel, session, traces)
+    *better, last = known or settlements(options, kernel, session, traces)
     if after in better:
         better = better[better.index(after) + 1 :]
     refused: UserError | None = None

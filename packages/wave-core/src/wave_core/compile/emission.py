@@ -17,7 +17,7 @@ from wave_core.compile.sources import sources_of
 from wave_core.passes.resolve import check_consumer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.backends import Backend, BackendSpec
     from wave_core.compile.compiled import Traced
@@ -54,16 +54,28 @@ def session_cache(session: Session) -> DiskCache | None:
 
 
 def emit(
-    options: WaveCompileOptions, kernel: LaunchableWave, form: str, session: Session
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    form: str,
+    session: Session,
+    choices: Sequence[WaveCompileOptions] = (),
 ) -> Emitted:
     """The files of ``form``, compiled once for equal kernels and options.
+
+    Args:
+        options: Those of the user.
+        kernel: What is compiled.
+        form: Of the files.
+        session: Where plugins are.
+        choices: Ways to settle what the options leave open, the best first, instead of
+            those that are found; such files are not remembered.
 
     Raises:
         UserError: for mistakes in the kernel, and where it cannot be compiled.
     """
     options = with_target(options, session)
     spec = find_backend(session, options.target_name, form, options.backend)
-    known = memo_key(options, kernel, session)
+    known = None if choices else memo_key(options, kernel, session)
     memo = None if known is None else ("emitted", form, known)
     found = None if memo is None else session.remembered(memo)
     if isinstance(found, Emitted):
@@ -79,6 +91,7 @@ def emit(
             spec,
             chosen=left > 0,
         ),
+        known=choices,
     )
     if memo is not None:
         session.remember(memo, replace(emitted, cached=True))

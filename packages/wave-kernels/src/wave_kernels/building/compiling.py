@@ -20,7 +20,7 @@ from wave_runtime.artifact import code_file
 from wave_runtime.manifest import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
@@ -70,26 +70,28 @@ def compiled(request: Request, call: Call, target: str) -> Artifact:
     """
     session = quiet_session()
     kernel = request.make(**request.what)
-    *better, last = ways(request, call, target)
-    for options in better:
+    left, chosen = ways(request, call, target)
+    if chosen:
         try:
-            return _emitted(options, kernel, session)
+            return _emitted(left, kernel, session, chosen)
         except UserError:
-            continue
-    return _emitted(last, kernel, session)
+            pass  # Tiles for other sizes may need less.
+    return _emitted(left, kernel, session)
 
 
-def ways(request: Request, call: Call, target: str) -> Iterator[WaveCompileOptions]:
-    """How a request may be compiled, the best first.
+def ways(
+    request: Request, call: Call, target: str
+) -> tuple[WaveCompileOptions, list[WaveCompileOptions]]:
+    """How a request may be compiled: with tiles left open, and with chosen ones.
 
-    Where tiles are chosen for the sizes of the call, others may be taken still: those
-    that were chosen have to do without the sizes. The last leaves tiles open.
+    Where tiles are chosen for the sizes of the call, they are listed, the best first;
+    others may be taken still: those that were chosen have to do without the sizes.
     """
     left = request.leaving(*call.dynamic).options("auto", target)
-    if call.tuned:
-        kernel = request.make(**request.what)
-        yield from _tiled(request, left, kernel, quiet_session())
-    yield left
+    if not call.tuned:
+        return left, []
+    kernel = request.make(**request.what)
+    return left, [*_tiled(request, left, kernel, quiet_session())]
 
 
 def _tiled(
@@ -107,10 +109,13 @@ def _tiled(
 
 
 def _emitted(
-    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    choices: Sequence[WaveCompileOptions] = (),
 ) -> Artifact:
     form = backend_of(session, options.target_name).artifact
-    files = emit(options, kernel, form, session).files
+    files = emit(options, kernel, form, session, choices).files
     manifest = Manifest.from_json(files["manifest.json"])
     return Artifact(manifest, files[code_file(manifest.form)])
 
