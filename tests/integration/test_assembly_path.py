@@ -113,6 +113,7 @@ def same_bits(session, kernel, arrays, chip):
 
 
 DTYPES = {
+    "f64": (tkl.f64, torch.float64),
     "f32": (tkl.f32, torch.float32),
     "f16": (tkl.f16, torch.float16),
     "bf16": (tkl.bf16, torch.float32),
@@ -177,7 +178,7 @@ def values(dtype, shape):
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("join", JOINS)
-@pytest.mark.parametrize("dtype", ["f32", "f16", "i32", "i8"])
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "i32", "i8"])
 def test_elements_have_the_bits_of_the_simulator(session, dtype, join, shape, chip):
     kind, torch_kind = DTYPES[dtype]
     arrays = values(torch_kind, shape), values(torch_kind, shape)
@@ -211,26 +212,51 @@ def test_integers_divide_as_the_simulator_does(session, divisor):
 
 
 CURVES = {
-    "exp2": tkw.exp2, "exp": tkw.exp, "sqrt": lambda x: tkw.sqrt(tkw.abs(x)),
-    "log2": lambda x: tkw.log2(tkw.abs(x)), "reciprocal": tkw.reciprocal,
+    "exp2": (tkw.exp2, torch.exp2),
+    "exp": (tkw.exp, torch.exp),
+    "sqrt": (lambda x: tkw.sqrt(tkw.abs(x)), lambda x: x.abs().sqrt()),
+    "log2": (lambda x: tkw.log2(tkw.abs(x)), lambda x: x.abs().log2()),
+    "log": (lambda x: tkw.log(tkw.abs(x)), lambda x: x.abs().log()),
+    "log10": (lambda x: tkw.log10(tkw.abs(x)), lambda x: x.abs().log10()),
+    "reciprocal": (tkw.reciprocal, torch.reciprocal),
+    "tanh": (tkw.tanh, torch.tanh),
+    "sinh": (tkw.sinh, torch.sinh),
+    "erf": (tkw.erf, torch.erf),
+    "sin": (tkw.sin, torch.sin),
+    "cos": (tkw.cos, torch.cos),
+    "power": (lambda x: tkw.powf(tkw.abs(x), x * 0.1),
+              lambda x: x.abs().pow((x.float() * 0.1).double())),
 }  # fmt: skip
+NEAREST_TO_TURNS = 16367173 * 2.0**72
+"""The f32 that is nearest to a multiple of half of pi."""
+
+
+def within_steps(session, curves, dtype, rtol, atol):
+    kind, torch_kind = dtype
+    ours, theirs = curves
+    kernel = joined(kind, lambda a, b: ours(a) + b * 0.0)
+    a = torch.cat([torch.randn(64) * 30, torch.randn(64) * 1e-40]).reshape(2, 64)
+    a[0, :3] = torch.tensor([NEAREST_TO_TURNS, 3.1415927, 1e9])
+    given = a.to(torch_kind)
+    found = torch.full_like(given, 7)
+    options = tkw.WaveCompileOptions(
+        subs={M: 2, N: 64}, target="gfx942", device="emulator", backend="asm"
+    )
+    compiled = wave_compile(options, kernel, session=session)
+    compiled(given, torch.zeros_like(given), found)
+    assert compiled.last_run.reports == ()
+    exact = theirs(given.double()).to(torch_kind)
+    torch.testing.assert_close(found, exact, rtol=rtol, atol=atol, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", CURVES)
 def test_functions_are_within_steps_of_the_last_bit(session, name):
-    kernel = joined(tkl.f32, lambda a, b: CURVES[name](a) + b * 0.0)
-    a = torch.cat([torch.randn(64) * 30, torch.randn(64) * 1e-40]).reshape(2, 64)
-    found = torch.full_like(a, 7)
-    options = tkw.WaveCompileOptions(
-        subs={M: 2, N: 64}, target="gfx942", device="emulator", backend="asm"
-    )
-    wave_compile(options, kernel, session=session)(a, torch.zeros_like(a), found)
-    wide = a.double()
-    exact = {
-        "exp2": torch.exp2, "exp": torch.exp, "sqrt": lambda x: x.abs().sqrt(),
-        "log2": lambda x: x.abs().log2(), "reciprocal": torch.reciprocal,
-    }[name](wide)  # fmt: skip
-    torch.testing.assert_close(found, exact.float(), rtol=3e-7, atol=3e-45)
+    within_steps(session, CURVES[name], DTYPES["f32"], 3e-7, 3e-45)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "erf", "tanh"])
+def test_functions_of_f64_are_within_steps_of_the_last_bit(session, name):
+    within_steps(session, CURVES[name], DTYPES["f64"], 7e-16, 0)
 
 
 def test_signs_of_zero_are_kept(session):
@@ -247,7 +273,7 @@ def test_lanes_exchange_by_any_distance(session, offset):
 
 
 def test_an_op_without_instructions_is_refused_with_the_way_out(session):
-    kernel = joined(tkl.f64, lambda a, b: a + b)
+    kernel = joined(tkl.f64, lambda a, b: tkw.sin(a) + b)
     options = tkw.WaveCompileOptions(
         subs={M: 4, N: 64}, target="gfx942", device="emulator", backend="asm"
     )
@@ -256,9 +282,9 @@ def test_an_op_without_instructions_is_refused_with_the_way_out(session):
         wave_compile(options, kernel, session=session)(*arrays)
     text = str(refused.value)
     assert text.startswith(
-        "error[WV0610]: backend `asm` selects no instructions of gfx942 for `add`"
+        "error[WV0610]: backend `asm` selects no instructions of gfx942 for `sin`"
     )
-    assert "= note: `addf` of f64" in text
+    assert "= note: `sin` of f64" in text
     assert "= help: leave out `backend='asm'`: the MLIR path compiles it" in text
 
 

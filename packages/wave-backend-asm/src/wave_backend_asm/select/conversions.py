@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.machine.operands import Operand, is_scalar
+from wave_backend_asm.machine.operands import Operand, Virtual, is_scalar
 from wave_backend_asm.select.basics import basic, lane_test
 from wave_backend_asm.select.data import WORD, bits_of_item
 
@@ -57,10 +57,11 @@ def converted(
     if word in ("sitofp", "uitofp"):
         return _to_float(b, word, bits, wanted, value)
     if word in ("fptosi", "fptoui"):
-        if source != "f32" or after > WORD:
+        if source not in ("f32", "f64") or after > WORD:
             return None
         kind = "i32" if word == "fptosi" else "u32"
-        return (b.valu(f"v_cvt_{kind}_f32", value[0]),)
+        given = value[0] if source == "f32" else _double(b, value)
+        return (b.valu(f"v_cvt_{kind}_{source}", given),)
     return _float(b, word, source, wanted, value)
 
 
@@ -81,19 +82,27 @@ def _integer(b: Builder, word: str, bits: int, after: int, value: Words) -> Word
 def _to_float(
     b: Builder, word: str, bits: int, wanted: str, value: Words
 ) -> Words | None:
-    if wanted != "f32" or bits > WORD:
+    if wanted not in ("f32", "f64") or bits > WORD:
         return None
     if bits == 1:
-        return (chosen(b, value[0], 0x3F800000, 0),)
+        number = chosen(b, value[0], 0x3F800000 if wanted == "f32" else 0x3FF00000, 0)
+        return (number,) if wanted == "f32" else (0, number)
     signed = word == "sitofp"
     low = extended(b, value[0], bits, signed=signed)
-    return (b.valu(f"v_cvt_f32_{'i32' if signed else 'u32'}", low),)
+    name = f"v_cvt_{wanted}_{'i32' if signed else 'u32'}"
+    return (b.valu(name, low),) if wanted == "f32" else _as_double(b, name, low)
 
 
 def _float(
     b: Builder, word: str, source: str, wanted: str, value: Words
 ) -> Words | None:
     low = value[0]
+    if wanted == "f64":
+        given = value if source == "f32" else _float(b, word, source, "f32", value)
+        return given and _as_double(b, "v_cvt_f64_f32", given[0])
+    if source == "f64":
+        single = (b.valu("v_cvt_f32_f64", _double(b, value)),)
+        return single if wanted == "f32" else None
     if (source, wanted) == ("f16", "f32"):
         return (b.valu("v_cvt_f32_f16", low),)
     if (source, wanted) == ("f32", "f16"):
@@ -102,8 +111,18 @@ def _float(
         return (basic(b, "shli", low, 16),)
     if (source, wanted) == ("f32", "bf16"):
         return (_upper_half(b, low),)
-    del word
     return None
+
+
+def _double(b: Builder, value: Words) -> Operand:
+    return b.together([*map(b.in_vector, value)])
+
+
+def _as_double(b: Builder, name: str, word: Operand) -> Words:
+    """A conversion whose result takes two registers."""
+    result = Virtual(2)
+    b.valu(name, word, result=result.all)
+    return result.parts()
 
 
 def _upper_half(b: Builder, word: Operand) -> Operand:

@@ -8,7 +8,9 @@ from wave_backend_asm.machine.operands import Operand
 from wave_backend_asm.select.basics import lane_test
 from wave_backend_asm.select.conversions import chosen, converted, extended
 from wave_backend_asm.select.data import WORD, Datum, number_bits, repeated
+from wave_backend_asm.select.doubles import DOUBLES, compared_doubles
 from wave_backend_asm.select.floats import EXACT, FAST, TESTS, halves
+from wave_backend_asm.select.functions import function
 from wave_backend_asm.select.integers import compared, compared_wide, integer, wide
 from wave_backend_asm.select.missing import MissingError
 from wave_backend_asm.select.vectors import element, elements, joined, part_of
@@ -97,7 +99,19 @@ class AsmInstructions:
             made = tuple([each for each in found if each is not None])
             if len(made) == len(found):
                 return made
-        raise MissingError(f"`{word}` of {kind.item}")
+        return self._by_element(word, kind, data)
+
+    def _by_element(self, word: str, kind: Kind, data: list[Datum]) -> Words:
+        """Functions, and f64."""
+        rows = zip(*(elements(self.b, datum) for datum in data), strict=True)
+        found: list[Words] = []
+        for row in rows:
+            if kind.item == "f64" and word in DOUBLES:
+                pairs = [(words[0], words[1]) for words in row]
+                found.append(DOUBLES[word](self.b, *pairs))
+            else:
+                found.append(function(self, word, kind.item, [*row]))
+        return joined(self.b, kind, found)
 
     def _logic(self, word: str, data: list[Datum]) -> Words:
         if word not in _LOGIC:
@@ -162,6 +176,9 @@ class AsmInstructions:
     def _test(self, predicate: str, item: str, one: Words, two: Words) -> Operand:
         bits = Datum(Kind(item), ()).bits
         if predicate in TESTS:
+            if item == "f64":
+                pairs = (one[0], one[1]), (two[0], two[1])
+                return compared_doubles(self.b, TESTS[predicate], *pairs)
             if item not in ("f32", "f16"):
                 raise MissingError(f"a comparison of {item}")
             name = f"v_cmp_{TESTS[predicate]}_{item}_e64"

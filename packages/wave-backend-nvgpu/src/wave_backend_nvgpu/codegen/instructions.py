@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.builder import Builder
 from wave_backend_nvgpu.codegen.mathematics.library import FUNCTIONS
-from wave_backend_nvgpu.codegen.mathematics.number import literal
+from wave_backend_nvgpu.codegen.mathematics.number import literal, type_of
 from wave_backend_nvgpu.codegen.types import number, scalar, typed
 from wave_core.backends.emission.instructions import Kind
 from wave_core.backends.emission.values import element
@@ -208,7 +208,8 @@ class LlvmInstructions(Builder):
             for name, declaration in needed.items():
                 self.declare(name, declaration)
             self.declare(function.name, text)
-        return self._each(function.name, kind, names, level, function.gives)
+        gives = type_of(function.gives)
+        return self._each(function.name, kind, names, level, gives)
 
     def _each(
         self,

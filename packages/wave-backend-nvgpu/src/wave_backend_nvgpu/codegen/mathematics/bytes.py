@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wave_backend_nvgpu.codegen.mathematics.number import F32, I8, I32, Number
+from wave_core.backends.mathematics.number import F32, I8, I32, Number
 
 _MANTISSA, _BIAS = 23, 127
 """Of f32."""

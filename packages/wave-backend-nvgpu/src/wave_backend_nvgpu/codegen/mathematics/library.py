@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from wave_backend_nvgpu.codegen.mathematics import (
     angles,
     bytes as small_floats,
-    errors,
-    exponentials,
-    logarithms,
     remainders,
 )
-from wave_backend_nvgpu.codegen.mathematics.number import F32, F64, I8, Body, Number
-
-Writer = Callable[..., Number]
+from wave_backend_nvgpu.codegen.mathematics.number import Body, type_of
+from wave_core.backends.mathematics.library import Writer, functions
+from wave_core.backends.mathematics.number import F32, I8, Number
 
 
 @dataclass(frozen=True)
@@ -35,57 +32,31 @@ class Function:
         names = [f"%x{at}" for at in range(self.operands)]
         given = [Number(body, name, self.takes) for name in names]
         result = self.write(*given)
-        head = ", ".join(f"{self.takes} {name}" for name in names)
+        head = ", ".join(f"{type_of(self.takes)} {name}" for name in names)
+        gives = type_of(self.gives)
         lines = [
-            f"define internal {self.gives} @{self.name}({head}) alwaysinline {{",
+            f"define internal {gives} @{self.name}({head}) alwaysinline {{",
             "entry:",
             *body.lines,
-            f"  ret {self.gives} {result.name}",
+            f"  ret {gives} {result.name}",
             "}",
         ]
         return "\n".join(lines), body.declared
 
 
-_BOTH: Mapping[str, Writer] = {
-    "exp": exponentials.exp,
-    "exp2": exponentials.exp2,
-    "tanh": exponentials.tanh,
-    "erf": errors.erf,
-    "erfc": errors.erfc,
-    "log": logarithms.log,
-    "log2": logarithms.log2,
-    "log10": logarithms.log10,
-}
-"""Written for f64 and f32."""
-
-_WIDE: Mapping[str, tuple[Writer, int]] = {
-    "sinh": (exponentials.sinh, 1),
-    "cbrt": (logarithms.cbrt, 1),
+_OWN: Mapping[str, tuple[Writer, int]] = {
     "sin": (angles.sin, 1),
     "cos": (angles.cos, 1),
-    "powf": (logarithms.powf, 2),
-    "atan2": (angles.atan2, 2),
     "remf": (remainders.remf, 2),
 }
-"""Written for f64 alone; that of f32 is the same, rounded."""
-
-
-def _through_f64(write: Writer) -> Writer:
-    def narrow(*numbers: Number) -> Number:
-        return write(*[number.wide() for number in numbers]).narrow()
-
-    return narrow
+"""Written for f64 and for machines with tables and loops."""
 
 
 def _functions() -> Mapping[tuple[str, str], Function]:
     found: dict[tuple[str, str], Function] = {}
-    for item, kind in (("f64", F64), ("f32", F32)):
-        rows = {word: (write, 1) for word, write in _BOTH.items()}
-        for word, (write, operands) in _WIDE.items():
-            rows[word] = (write if kind == F64 else _through_f64(write), operands)
-        for word, (write, operands) in rows.items():
-            name = f"wave.{word}.{item}"
-            found[word, item] = Function(name, kind, operands, kind, write)
+    for (word, item), (write, operands) in functions(_OWN).items():
+        name = f"wave.{word}.{item}"
+        found[word, item] = Function(name, item, operands, item, write)
     for item, form in small_floats.FORMATS.items():
         low = item.lower()
         found["extf", item] = Function(

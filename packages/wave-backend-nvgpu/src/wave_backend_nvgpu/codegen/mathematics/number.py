@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
-F64, F32 = "double", "float"
-I64, I32, I8, I1 = "i64", "i32", "i8", "i1"
-FLOATS = frozenset({F64, F32})
-
-WORDS = {F64: I64, F32: I32}
-"""The integers with as many bits."""
+from wave_core.backends.mathematics import number
+from wave_core.backends.mathematics.number import F32, I1, Number
 
 _RELATIONS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 
+_TYPES = {"f64": "double", "f32": "float"}
 
-class Body:
+_INTRINSICS = {
+    "size": "fabs",
+    "nearest": "roundeven",
+    "fma": "fma",
+    "signed": "copysign",
+}
+_APPROXIMATE = {"exp2": "ex2.approx.ftz.f", "reciprocal": "rcp.approx.ftz.f"}
+_CASTS = {"extf": "fpext", "truncf": "fptrunc", "trunci": "trunc", "extui": "zext"}
+
+
+def type_of(kind: str) -> str:
+    """A kind in LLVM's words."""
+    return _TYPES.get(kind, kind)
+
+
+class Body(number.Body):
     """The text of one function so far, with the declarations that it needs."""
 
     def __init__(self) -> None:
@@ -34,14 +46,45 @@ class Body:
 
     def constant(self, value: float, kind: str) -> Number:
         """A number of a type."""
-        return Number(self, literal(value, kind), kind)
+        return Number(self, literal(value, type_of(kind)), kind)
+
+    def computed(self, word: str, *numbers: Number) -> Number:
+        """One instruction, or the call of an intrinsic."""
+        first = numbers[0]
+        if word in _APPROXIMATE:
+            return self.call(f"llvm.nvvm.{_APPROXIMATE[word]}", first.kind, first)
+        if word in _INTRINSICS:
+            name = f"llvm.{_INTRINSICS[word]}.{first.kind}"
+            return self.call(name, first.kind, *numbers)
+        word = f"f{word}" if first.is_float else word.replace("rest", "urem")
+        names = ", ".join(number.name for number in numbers)
+        return self.op(f"{word} {type_of(first.kind)} {names}", first.kind)
+
+    def tested(self, relation: str, one: Number, other: Number) -> Number:
+        """One comparison."""
+        if one.is_float:
+            name = f"fcmp {'une' if relation == 'ne' else 'o' + relation}"
+        else:
+            name = f"icmp {_RELATIONS.get(relation, relation)}"
+        return self.op(f"{name} {type_of(one.kind)} {one.name}, {other.name}", I1)
+
+    def chosen(self, test: Number, one: Number, other: Number) -> Number:
+        """One of two values."""
+        sides = (f"{type_of(one.kind)} {side.name}" for side in (one, other))
+        return self.op(f"select i1 {test.name}, {', '.join(sides)}", one.kind)
+
+    def converted(self, word: str, number: Number, kind: str) -> Number:
+        """A number of another kind."""
+        given = f"{type_of(number.kind)} {number.name}"
+        return self.op(f"{_CASTS.get(word, word)} {given} to {type_of(kind)}", kind)
 
     def call(self, function: str, kind: str, *numbers: Number) -> Number:
         """Call an intrinsic."""
-        kinds = ", ".join(number.kind for number in numbers)
-        self.declared[function] = f"declare {kind} @{function}({kinds})"
-        given = ", ".join(f"{number.kind} {number.name}" for number in numbers)
-        return self.op(f"call {kind} @{function}({given})", kind)
+        kinds = ", ".join(type_of(each.kind) for each in numbers)
+        result = type_of(kind)
+        self.declared[function] = f"declare {result} @{function}({kinds})"
+        given = ", ".join(f"{type_of(each.kind)} {each.name}" for each in numbers)
+        return self.op(f"call {result} @{function}({given})", kind)
 
     def _open(self, label: str) -> None:
         self.lines.append(f"{label}:")
@@ -65,7 +108,7 @@ class Body:
 
         def joined(one: Number, other: Number) -> Number:
             ways = f"[ {one.name}, %{last} ], [ {other.name}, %{before} ]"
-            return self.op(f"phi {one.kind} {ways}", one.kind)
+            return self.op(f"phi {type_of(one.kind)} {ways}", one.kind)
 
         return joined(made[0], otherwise[0]), joined(made[1], otherwise[1])
 
@@ -92,211 +135,26 @@ class Body:
         self.lines.append(f"  br label %{head}")
         self._open(end)
         self.lines[place:place] = [
-            f"  {name} = phi {one.kind} [ {one.name}, %{before} ],"
+            f"  {name} = phi {type_of(one.kind)} [ {one.name}, %{before} ],"
             f" [ {new.name}, %{last} ]"
             for name, one, new in zip(names, start, stepped, strict=True)
         ]
         return carried[0]
 
 
-def literal(value: float, kind: str) -> str:
-    """A number as LLVM reads it: floats by the bits of a double."""
-    if kind not in FLOATS:
+def literal(value: float, type_: str) -> str:
+    """A number of a type as LLVM reads it: floats by the bits of a double."""
+    if type_ not in _TYPES.values():
         return str(int(value))
-    if kind == F32:
+    if type_ == _TYPES[F32]:
         (value,) = struct.unpack("<f", struct.pack("<f", value))
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-Operand: TypeAlias = "Number | float"
 Pair: TypeAlias = "tuple[Number, Number]"
 
 
-class Number:
-    """A value of a function, of a scalar type of LLVM."""
-
-    __slots__ = ("body", "kind", "name")
-
-    def __init__(self, body: Body, name: str, kind: str) -> None:
-        self.body = body
-        self.name = name
-        self.kind = kind
-
-    @property
-    def is_float(self) -> bool:
-        """Whether it is a float."""
-        return self.kind in FLOATS
-
-    def like(self, other: Operand) -> Number:
-        """``other`` as a value of the same type."""
-        if isinstance(other, Number):
-            return other
-        return self.body.constant(other, self.kind)
-
-    def _with(self, name: str, other: Operand) -> Number:
-        text = f"{name} {self.kind} {self.name}, {self.like(other).name}"
-        return self.body.op(text, self.kind)
-
-    def _plain(self, name: str, other: Operand) -> Number:
-        return self._with(f"f{name}" if self.is_float else name, other)
-
-    def __add__(self, other: Operand) -> Number:
-        return self._plain("add", other)
-
-    def __sub__(self, other: Operand) -> Number:
-        return self._plain("sub", other)
-
-    def __mul__(self, other: Operand) -> Number:
-        return self._plain("mul", other)
-
-    def __truediv__(self, other: Operand) -> Number:
-        return self._with("fdiv", other)
-
-    def __neg__(self) -> Number:
-        if self.is_float:
-            return self.body.op(f"fneg {self.kind} {self.name}", self.kind)
-        return self.like(0) - self
-
-    def __and__(self, other: Operand) -> Number:
-        return self._with("and", other)
-
-    def __or__(self, other: Operand) -> Number:
-        return self._with("or", other)
-
-    def __xor__(self, other: Operand) -> Number:
-        return self._with("xor", other)
-
-    def __lshift__(self, other: Operand) -> Number:
-        return self._with("shl", other)
-
-    def __rshift__(self, other: Operand) -> Number:
-        """The shift that brings in zeros."""
-        return self._with("lshr", other)
-
-    def rest(self, other: Operand) -> Number:
-        """The remainder of a division without sign."""
-        return self._with("urem", other)
-
-    # ---- comparisons, false for NaN but for `differs`
-
-    def _test(self, relation: str, other: Operand) -> Number:
-        if self.is_float:
-            name = f"fcmp {'une' if relation == 'ne' else 'o' + relation}"
-        else:
-            name = f"icmp {_RELATIONS.get(relation, relation)}"
-        text = f"{name} {self.kind} {self.name}, {self.like(other).name}"
-        return self.body.op(text, I1)
-
-    def less(self, other: Operand) -> Number:
-        """Whether it is less."""
-        return self._test("lt", other)
-
-    def greater(self, other: Operand) -> Number:
-        """Whether it is greater."""
-        return self._test("gt", other)
-
-    def equals(self, other: Operand) -> Number:
-        """Whether it is equal."""
-        return self._test("eq", other)
-
-    def differs(self, other: Operand) -> Number:
-        """Whether it is not equal; NaN is not."""
-        return self._test("ne", other)
-
-    @property
-    def is_nan(self) -> Number:
-        """Whether it is NaN."""
-        return self.differs(self)
-
-    def choose(self, one: Operand, other: Operand, kind: str = "") -> Number:
-        """One of two values by this truth value; at least one has a type."""
-        given = [each.kind for each in (one, other) if isinstance(each, Number)]
-        kind = given[0] if given else kind
-        sides = [
-            each if isinstance(each, Number) else self.body.constant(each, kind)
-            for each in (one, other)
-        ]
-        first, second = (f"{kind} {side.name}" for side in sides)
-        return self.body.op(f"select i1 {self.name}, {first}, {second}", kind)
-
-    # ---- functions
-
-    def times_plus(self, factor: Operand, term: Operand) -> Number:
-        """``self * factor + term``, rounded once."""
-        name = f"llvm.fma.{'f64' if self.kind == F64 else 'f32'}"
-        given = (self, self.like(factor), self.like(term))
-        return self.body.call(name, self.kind, *given)
-
-    def _of_one(self, name: str) -> Number:
-        suffix = "f64" if self.kind == F64 else "f32"
-        return self.body.call(f"llvm.{name}.{suffix}", self.kind, self)
-
-    @property
-    def size(self) -> Number:
-        """The absolute value."""
-        return self._of_one("fabs")
-
-    @property
-    def nearest(self) -> Number:
-        """The nearest whole number, the even one of two."""
-        return self._of_one("roundeven")
-
-    @property
-    def root(self) -> Number:
-        """The square root, rounded once."""
-        return self._of_one("sqrt")
-
-    def signed_as(self, other: Number) -> Number:
-        """With the sign of ``other``."""
-        suffix = "f64" if self.kind == F64 else "f32"
-        return self.body.call(f"llvm.copysign.{suffix}", self.kind, self, other)
-
-    def approximate(self, name: str) -> Number:
-        """An instruction of the machine on one f32."""
-        return self.body.call(f"llvm.nvvm.{name}", self.kind, self)
-
-    # ---- types
-
-    def _cast(self, name: str, kind: str) -> Number:
-        return self.body.op(f"{name} {self.kind} {self.name} to {kind}", kind)
-
-    @property
-    def bits(self) -> Number:
-        """The bits of a float."""
-        return self._cast("bitcast", WORDS[self.kind])
-
-    def as_float(self, kind: str) -> Number:
-        """The float with these bits."""
-        return self._cast("bitcast", kind)
-
-    def to_float(self, kind: str) -> Number:
-        """A signed integer as a float."""
-        return self._cast("sitofp", kind)
-
-    def to_float_unsigned(self, kind: str) -> Number:
-        """An integer without a sign as a float."""
-        return self._cast("uitofp", kind)
-
-    def wide(self) -> Number:
-        """An f32 as f64."""
-        return self._cast("fpext", F64)
-
-    def narrow(self) -> Number:
-        """An f64 rounded to f32."""
-        return self._cast("fptrunc", F32)
-
-    def truncated(self, kind: str) -> Number:
-        """The low bits of an integer."""
-        return self._cast("trunc", kind)
-
-    def extended(self, kind: str) -> Number:
-        """An integer with zeros above."""
-        return self._cast("zext", kind)
-
-    def polynomial(self, coefficients: Sequence[float]) -> Number:
-        """The polynomial in this number, the constant coefficient first."""
-        *lower, total = coefficients
-        result = self.like(total)
-        for coefficient in reversed(lower):
-            result = result.times_plus(self, coefficient)
-        return result
+def written(number: Number) -> Body:
+    """The text that a number belongs to."""
+    assert isinstance(number.body, Body), "numbers of this backend are text"
+    return number.body

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from wave_backend_nvgpu.codegen.mathematics.exponentials import scaled
-from wave_backend_nvgpu.codegen.mathematics.number import F64, Number
+from wave_backend_nvgpu.codegen.mathematics.number import written
+from wave_core.backends.mathematics.exponentials import scaled
+from wave_core.backends.mathematics.number import F64, Number
 
 _FRACTION = (1 << 52) - 1
 _STEP = 11
@@ -22,7 +23,7 @@ def remf(value: Number, divisor: Number) -> Number:
         shift = left.less(_STEP).choose(left, _STEP)
         return (rest << shift).rest(safe), left - shift
 
-    rest = value.body.repeat((mantissa.rest(safe), power - least), step)
+    rest = written(value).repeat((mantissa.rest(safe), power - least), step)
     exact = scaled(rest.to_float_unsigned(F64), (least - 1075).to_float(F64))
     result = size.less(below).choose(size, exact).signed_as(value)
     bad = divisor.equals(0.0) | size.equals(math.inf) | value.is_nan | divisor.is_nan

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 
-from wave_backend_nvgpu.codegen.mathematics.exponentials import (
+from wave_core.backends.mathematics.exponentials import (
     LN2_HIGH,
     LN2_LOW,
-    limited,
     reduced,
     scaled,
     series,
 )
-from wave_backend_nvgpu.codegen.mathematics.number import F32, F64, I32, Number
+from wave_core.backends.mathematics.number import F32, F64, I32, Number, limited
 
 _TERMS = {F64: 12, F32: 5}
 """Terms of the series of atanh up to 0.172 that the type can tell."""
@@ -37,7 +36,7 @@ def split(value: Number) -> tuple[Number, Number]:
     small = value.less(least)
     bits = small.choose(value * 2.0**up, value).bits - root
     # The difference of the bits counts by how many powers it is away.
-    shift = bits.body.op(f"ashr {bits.kind} {bits.name}, {mantissa}", bits.kind)
+    shift = bits.shifted(mantissa)
     rest = (bits - (shift << mantissa) + root).as_float(kind)
     power = shift if kind == F32 else shift.truncated(I32)
     power = power - small.choose(up, 0, I32)
@@ -54,7 +53,7 @@ def _ratio(above: Number, below: Number) -> Number:
     """A quotient of numbers around 1; that of f32 may be off by two units."""
     if above.kind == F64:
         return above / below
-    return above * below.approximate("rcp.approx.ftz.f")
+    return above * below.approximate("reciprocal")
 
 
 def _log_of_mantissa(mantissa: Number) -> Number:

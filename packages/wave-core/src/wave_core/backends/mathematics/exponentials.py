@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from wave_backend_nvgpu.codegen.mathematics.number import F32, F64, Number
+from wave_core.backends.mathematics.number import F32, F64, Number, limited
 
 LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
 """ln 2 with so few bits that its products with exponents are exact."""
@@ -44,12 +44,6 @@ def _power(whole: Number) -> Number:
     return (bits << mantissa).as_float(whole.kind)
 
 
-def limited(value: Number, low: float, high: float) -> Number:
-    """The number within two others; NaN becomes the lower one."""
-    above = value.greater(low).choose(value, low)
-    return above.less(high).choose(above, high)
-
-
 def reduced(value: Number) -> tuple[Number, Number]:
     """The whole number of times that ln 2 is in ``value``, and the rest."""
     whole = (value * math.log2(math.e)).nearest
@@ -77,7 +71,7 @@ def _power_of_e(rest: Number) -> Number:
     """A power of e whose exponent is near 0; that of f32 may be off by three units."""
     if rest.kind == F64:
         return series(rest) + 1.0
-    return (rest * math.log2(math.e)).approximate("ex2.approx.ftz.f")
+    return (rest * math.log2(math.e)).approximate("exp2")
 
 
 def exp2(value: Number) -> Number:

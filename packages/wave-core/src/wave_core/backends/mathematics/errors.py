@@ -7,20 +7,15 @@ product has, would take all its registers in f64.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from wave_backend_nvgpu.codegen.mathematics.exponentials import (
+from wave_core.backends.mathematics.exponentials import (
     LN2_HIGH_F32,
     LN2_LOW_F32,
     exp,
-    limited,
     scaled,
     series,
 )
-from wave_backend_nvgpu.codegen.mathematics.number import F32
-
-if TYPE_CHECKING:
-    from wave_backend_nvgpu.codegen.mathematics.number import Number
+from wave_core.backends.mathematics.number import F32, Number, limited
 
 CENTER = 4.0
 SCALED = tuple(
@@ -144,6 +139,6 @@ def _inverse_f32(size: Number) -> Number:
     """``1 / (size + CENTER_F32)``, of the sum that is not rounded."""
     total = size + CENTER_F32
     rest = size - (total - CENTER_F32)
-    found = total.approximate("rcp.approx.ftz.f")
+    found = total.approximate("reciprocal")
     off = (-rest).times_plus(found, (-total).times_plus(found, 1.0))
     return off.times_plus(found, found)

@@ -1,0 +1,1 @@
+"""Functions that machines have no instruction for, written once for all backends."""
