@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -269,6 +270,19 @@ def test_products_with_weights_of_few_bits(
     words |= {"STAGED": staged, "DTYPE": dtype}
     made = case(session, "gemm-nbits", sizes, target, **words, **tile)
     check(session, made, "emulator", preset="default")
+
+
+def test_weights_of_few_bits_in_tiles_of_many_rows_spill_nothing(session):
+    """Tiles for which 4 bits would have to change lanes give way to others."""
+    words = {"SIGNED": 0, "ZEROS": 1, "BLOCK_M": 128}
+    made = case(session, "gemm-nbits", (4096, 4096, 4096), "sm_90a", **words)
+    first, *_ = settlements(made.options, made.kernel, session)
+    with pytest.raises(UserError, match="LDS moves whole bytes") as caught:
+        emit(made.options, made.kernel, "metrics", session, [first])
+    assert caught.value.code == "WV0309"
+    (text,) = emit(made.options, made.kernel, "metrics", session).files.values()
+    resources = json.loads(text)["resources"]
+    assert resources["spill_store_bytes"] == resources["spill_load_bytes"] == 0
 
 
 @pytest.mark.parametrize("setting", [{"BITS": 3}, {"GROUP": 16}, {"GROUP": -32}])

@@ -95,7 +95,7 @@ WV0309: two uses want a value in different layouts
 Cause: each use says which lane should hold which element: a matrix
 instruction by its hardware, a read or write by its vector shape. Here two
 demands meet and the compiler may not move the data, because not all waves
-come along.
+come along, or because elements share bytes.
 Bad:
     @tkw.conditional(flag)
     def then():
@@ -103,7 +103,8 @@ Bad:
 Good:
     tkw.write(tkw.mma(acc1, b, acc2), c)          # outside the branch
 Fix: move one of them out of the branch, use a matrix instruction whose
-result is laid out like its operand, or drop one of the vector shapes.
+result is laid out like its operand, or drop one of the vector shapes; cast
+elements of 4 bits to wider ones before.
 
 WV0310: a vector shape does not fit
 Cause: `vector_shapes` says how much of a dimension a wave holds at a time.

@@ -59,10 +59,12 @@ def exchange(
     extent rounded up to whole steps.
 
     Raises:
-        UserError: WV0309 inside a conditional, where not all waves may come along.
+        UserError: WV0309 inside a conditional, where not all waves may come along, and
+            for elements that share bytes.
     """
     value = op.operands[0]
     _check_uniform(op, value)
+    _check_bytes(op, value)
     have, want = expander.placement(value), expander.placement(op)
     dims, wanted = value.register_type.dims, op.register_type.dims
     last = source(tuple(constant(reach(want, d) - 1) for d in wanted))
@@ -102,6 +104,22 @@ def _check_uniform(op: Op, value: Op) -> None:
                 secondary=[(value.location, "this fixes the layout of the value")],
                 help=("move the use or the value out of the conditional",),
             )
+
+
+def _check_bytes(op: Op, value: Op) -> None:
+    dtype = value.register_type.dtype
+    if dtype.is_packed:
+        raise user_error(
+            "WV0309",
+            f"two uses want `{dtype}` in different layouts, and LDS moves whole bytes",
+            at=op.location,
+            label="wants it in another layout",
+            secondary=[(value.location, "this fixes the layout of the value")],
+            help=(
+                "cast to an element type of 8 bits or more before",
+                "use other tiles",
+            ),
+        )
 
 
 def _buffer(
