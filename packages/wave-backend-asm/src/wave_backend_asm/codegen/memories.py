@@ -53,14 +53,20 @@ class Memory:
         return BUFFER_LIMIT
 
 
-def buffer_of(emit: Emitter, argument: Argument, position: int) -> Memory:
-    """The record of a parameter, with the code that makes its descriptor."""
+def address_of(emit: Emitter, argument: Argument, position: int) -> Virtual:
+    """A descriptor that has its address already, as soon as that is loaded."""
+    quad = Virtual(4, SCALARS, f"descriptor of {argument.label}")
+    emit.argument(8 * position, 2, Part(quad, 0, 2))
+    return quad
+
+
+def buffer_of(emit: Emitter, argument: Argument, quad: Virtual) -> Memory:
+    """The record of a parameter, with the code that completes its descriptor."""
     kind = argument.memory_type
     shape = extents(emit.graph, kind)
     count = size(shape)
-    b, quad = emit.b, Virtual(4, SCALARS, f"descriptor of {argument.label}")
+    b = emit.b
     _, second, third, fourth = quad.parts()
-    emit.argument(8 * position, 2, Part(quad, 0, 2))
     b.say("s_and_b32", (second,), (second, _UPPER_ADDRESS))
     records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
     b.say("s_mov_b32", (third,), (b.uniform(records),))

@@ -10,7 +10,12 @@ from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.pressure import NoRoomError
 from wave_backend_asm.assemble.document import Argument, Kernel, document
 from wave_backend_asm.codegen.emitter import MLIR_PATH, Emitter
-from wave_backend_asm.codegen.memories import BUFFER_LIMIT, buffer_of, reaches
+from wave_backend_asm.codegen.memories import (
+    BUFFER_LIMIT,
+    address_of,
+    buffer_of,
+    reaches,
+)
 from wave_backend_asm.machine.program import assembled_program
 from wave_core.analysis.capacity import rounded_lds_bytes
 from wave_core.analysis.effects import written_memories
@@ -27,6 +32,7 @@ from wave_core.diagnostics import user_error
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
+    from wave_backend_asm.machine.operands import Virtual
     from wave_core.backends import LoweringTable
     from wave_core.ir import Graph
     from wave_core.ops.structure import Argument as Parameter
@@ -110,7 +116,9 @@ def _generated(
     emit.b.locate(graph.location)
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
-    bindings = tuple([_bound(emit, p, n) for n, p in enumerate(parameters)])
+    # All addresses are asked for before one is waited for.
+    quads = [address_of(emit, p, n) for n, p in enumerate(parameters)]
+    bindings = tuple(map(partial(_bound, emit), parameters, quads))
     emit.lower(graph.body)
     emit.b.say("s_endpgm")
     budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
@@ -129,10 +137,10 @@ def _generated(
     )  # fmt: skip
 
 
-def _bound(emit: Emitter, parameter: Parameter, position: int) -> Binding:
+def _bound(emit: Emitter, parameter: Parameter, quad: Virtual) -> Binding:
     if not reaches(emit, parameter):
         raise emit.missing(parameter, "a buffer reaches less than 2 GiB")
-    emit.memories[parameter.ident] = buffer_of(emit, parameter, position)
+    emit.memories[parameter.ident] = buffer_of(emit, parameter, quad)
     kind = parameter.memory_type
     written = {memory.ident for memory in written_memories(emit.graph.body)}
     return Binding(
