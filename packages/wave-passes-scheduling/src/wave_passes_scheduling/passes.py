@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile.scheduling import SchedulingType
@@ -15,6 +15,7 @@ from wave_passes_scheduling.manual.run import ManualRun
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule
 from wave_passes_scheduling.planning import LoopPlanner, PlannedLoop
 from wave_passes_scheduling.rebuild.guard import FEW
+from wave_passes_scheduling.rebuild.tail import cut_off_tail
 from wave_passes_scheduling.rebuild.unroll import unroll_loop
 from wave_passes_scheduling.reorder.groups import keep_order
 from wave_passes_scheduling.replacing import (
@@ -26,6 +27,7 @@ from wave_passes_scheduling.strategies import Strategy
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
+    from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
 
 MANUAL = str(SchedulingType.MANUAL)
@@ -123,7 +125,15 @@ class ScheduleLoops(Pass):
             return self._by_hand(graph, context, rebuild=False).loops
         planner = LoopPlanner(graph, context, self._strategy(context), self)
         loops = enumerate(innermost_loops(graph))
-        return [planner.plan(loop, number) for number, loop in loops]
+        return [self._plan(planner, loop, number) for number, loop in loops]
+
+    def _plan(self, planner: LoopPlanner, loop: Iterate, number: int) -> PlannedLoop:
+        """Of a loop without the masks that only its last iterations need."""
+        if self.no_epilogue:
+            return planner.plan(loop, number)
+        geometry = planner.context.geometry(planner.graph)
+        tail = cut_off_tail(planner.graph, loop, geometry)
+        return replace(planner.plan(loop, number), tail=tail)
 
     def _by_hand(
         self, graph: Graph, context: PassContext, *, rebuild: bool

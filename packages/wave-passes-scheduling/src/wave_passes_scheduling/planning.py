@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.passes import ScheduleLoops
     from wave_passes_scheduling.rebuild.buffers import MultipliedBuffer
+    from wave_passes_scheduling.rebuild.tail import Tail
     from wave_passes_scheduling.strategies import Strategy
 
     Private = Mapping[Allocate, list[SharedAccess]]
@@ -54,6 +55,7 @@ class PlannedLoop:
         harmless: Accesses that iterations beyond the last may do, too.
         reason: Why there is no schedule.
         passed: The strategies that came first, and what they need, as text.
+        tail: The last iterations, where the loop that is scheduled is for the others.
     """
 
     number: int
@@ -63,9 +65,10 @@ class PlannedLoop:
     harmless: frozenset[Op] = frozenset()
     reason: str = ""
     passed: tuple[str, ...] = ()
+    tail: Tail | None = None
 
     def give_up(self, graph: Graph) -> None:
-        """Take the copies back: the loop stays as it is."""
+        """Take the copies back: buffers are as they were."""
         for each in self.copies:
             each.undo(graph)
 

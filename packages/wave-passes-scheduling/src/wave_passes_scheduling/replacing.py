@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
+    from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.planning import PlannedLoop
     from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop
 
@@ -35,24 +36,42 @@ def replace_by_pipeline(
         dump: The file to write the schedule to.
         endless: Whether to do without an epilogue where that is surely right.
     """
-    schedule = plan.schedule
-    if schedule is None:
-        return plan.reason
-    if dump is not None:
-        path = numbered(dump, plan.number)
-        save_schedule(schedule_file(plan.analysed, schedule), path)
+    if plan.schedule is None:
+        made = plan.reason
+    else:
+        if dump is not None:
+            path = numbered(dump, plan.number)
+            save_schedule(schedule_file(plan.analysed, plan.schedule), path)
+        made = _pipelined(graph, context, plan, plan.schedule, endless=endless)
+    if isinstance(made, str) and plan.tail is not None:
+        plan.tail.stand_for(plan.analysed.loop)
+    return made
+
+
+def _pipelined(
+    graph: Graph,
+    context: PassContext,
+    plan: PlannedLoop,
+    schedule: Schedule,
+    *,
+    endless: bool,
+) -> PipelinedLoop | str:
     why = "all ops are in one stage"
     if schedule.depth > 1:
         facts = context.geometry(graph).facts
         beyond = None
+        if plan.tail is not None:
+            plan.tail.follow(graph)
         if endless and _may_run_on(plan, context):
             beyond = Beyond(plan.harmless, facts)
-        made = replace_loop(plan.analysed, schedule, facts, beyond)
+        made = replace_loop(plan.analysed, schedule, facts, beyond, plan.tail)
         if made is not None:
             context.count("pipelined_loops")
             context.count("stages", schedule.depth)
             if plan.copies:
                 context.count("multiplied_buffers", len(plan.copies))
+            if plan.tail is not None:
+                context.count("tails")
             return made
         why = f"it has fewer iterations than {schedule.depth - 1}"
     plan.give_up(graph)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.loops.analysis import ScheduledLoop
     from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.rebuild.ahead import Beyond
+    from wave_passes_scheduling.rebuild.tail import Tail
 
 
 FEW = "wave.few"
@@ -31,19 +32,21 @@ def replace_loop(
     schedule: Schedule,
     facts: Facts,
     beyond: Beyond | None = None,
+    tail: Tail | None = None,
 ) -> PipelinedLoop | None:
     """Put the pipelined form of a loop in its place.
 
     Where the loop surely has enough iterations, the form stands alone. Where that
-    is not known, it stands under a guard, and a copy of the loop runs what the guard
-    left out. Where it surely has not, nothing happens. A form without an epilogue
-    needs no guard.
+    is not known, it stands under a guard, and a copy of the loop, or its tail, runs
+    what the guard left out. Where it surely has not, nothing happens. A form without
+    an epilogue needs no guard.
 
     Args:
         analysed: The loop and its problem.
         schedule: A right schedule of it.
         facts: What is known about the number of iterations.
         beyond: How to run iterations beyond the last, for a form without an epilogue.
+        tail: What is left to do when the loop is through, or has not begun.
 
     Returns:
         The form; ``None`` where nothing happened.
@@ -56,16 +59,19 @@ def replace_loop(
         return None
     if beyond is not None or facts.prove_nonnegative(count - needed):
         found = pipeline_loop(analysed, schedule, region, loop, beyond)
-        retire(loop, found.results)
-        return found
-    enough = ge(count, needed)
-    guard = _guard(loop, enough)
-    body = guard.body
-    last = end_region(body, (), loop)
-    found = pipeline_loop(analysed, schedule, body, last)
-    set_operands(last, (found.results,))
-    results = results_of(guard, loop)
-    retire(loop, results_of(_remainder(loop, results, enough), loop))
+        results, done = found.results, count
+    else:
+        enough = ge(count, needed)
+        guard = _guard(loop, enough)
+        last = end_region(guard.body, (), loop)
+        found = pipeline_loop(analysed, schedule, guard.body, last)
+        set_operands(last, (found.results,))
+        results, done = results_of(guard, loop), select(enough, count, 0)
+        if tail is None:
+            results = results_of(_remainder(loop, results, enough), loop)
+    if tail is not None:
+        results = results_of(tail.place(loop, results, done), loop)
+    retire(loop, results)
     return found
 
 

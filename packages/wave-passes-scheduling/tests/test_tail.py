@@ -1,0 +1,113 @@
+"""Loops without the masks of their last iterations, executed on every kind of mask."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from pipelined_kernels import statistics
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.compile import Session
+
+M, K = tkl.sym.M, tkl.sym.K
+GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
+TILE = 8
+SIZE = 304
+"""Rows and columns: most workgroups have many tiles, all of them whole."""
+
+MASKS = {
+    "causal": (lambda m, k: m >= k, True),
+    "strictly": (lambda m, k: k < m, True),
+    "at-most": (lambda m, k: k <= m, True),
+    "beyond": (lambda m, k: m > k, True),
+    "window": (lambda m, k: (m >= k) & (k > m - 40), False),
+    "below": (lambda m, k: m <= k, False),
+    "even": (lambda m, k: k % 2 == 0, False),
+}
+"""Which elements count, and whether the first tiles surely do as a whole."""
+
+
+def masked_sums(name):
+    """The sums of what a mask leaves of each row, tile after tile."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 8, 0),
+            tkw.TilingConstraint(K, TILE, iters=tiles_of(name)),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def sums(a: tkl.Memory[M, K, GLOBAL, tkl.f32], o: tkl.Memory[M, GLOBAL, tkl.f32]):
+        nil = tkl.Register[M, tkl.f32](0.0)
+
+        @tkw.iterate(K, init_args=[nil])
+        def loop(total):
+            kept = tkw.select(seen(name), tkw.read(a), tkl.Register[M, K, tkl.f32](0.0))
+            return total + tkw.sum(kept, dim=K)
+
+        tkw.write(loop, o)
+
+    return sums
+
+
+def tiles_of(name):
+    """How many tiles a workgroup looks at: as many as have an element that counts."""
+    all_of_them = sympy.ceiling(K / TILE)
+    if name in ("below", "even"):
+        return all_of_them
+    return sympy.Min(all_of_them, tkw.WORKGROUP_0 + 1)
+
+
+def seen(name):
+    """The mask in Wave's terms."""
+    m, k = tkw.self_index(M, tkl.i32), tkw.self_index(K, tkl.i32)
+    row = tkw.broadcast(m, target_shape=[M, K])
+    column = tkw.broadcast(k, target_shape=[M, K])
+    if name == "window":
+        first = tkw.broadcast(tkw.apply_expr(m, lambda x: x - 40), target_shape=[M, K])
+        return (row >= column) & (column > first)
+    if name == "even":
+        even = tkw.apply_expr(k, lambda x: x % 2 < 1)
+        return tkw.broadcast(even, target_shape=[M, K])
+    return MASKS[name][0](row, column)
+
+
+def checked(name, strategy, m, k, *, dynamic=False, **options):
+    """Run it, compare it, and say how many loops were cut into two."""
+    sizes = {} if dynamic else {M: m, K: k}
+    given = tkw.WaveCompileOptions(
+        subs=sizes,
+        dynamic_symbols=(M, K) if dynamic else (),
+        device="sim",
+        passes=[f"schedule-loops{{strategy={strategy},profile=unit}}"],
+        **options,
+    )
+    kernel = tkw.wave_compile(given, masked_sums(name), session=Session())
+    a = np.random.default_rng(0).standard_normal((m, k)).astype(np.float32)
+    o = np.full(m, np.nan, np.float32)
+    kernel(a, o)
+    rows, columns = np.ogrid[:m, :k]
+    want = np.where(MASKS[name][0](rows, columns), a.astype(np.float64), 0).sum(1)
+    assert np.allclose(o, want, rtol=1e-4, atol=1e-4)
+    return statistics(kernel).get("tails", 0)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks(name):
+    assert checked(name, "prefetch", SIZE, SIZE) == MASKS[name][1]
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_tiles_that_end_where_the_row_does_not(name):
+    """Where rows end is a mask as others are: there is always a last tile."""
+    assert checked(name, "prefetch", SIZE, SIZE, dynamic=True) == 1
+    assert checked(name, "prefetch", SIZE - 3, SIZE - 5) == 1
+
+
+@pytest.mark.parametrize("strategy", ["four-stage", "modulo"])
+@pytest.mark.parametrize(("m", "k"), [(SIZE, SIZE), (9, 305), (305, 9), (1, 1), (0, 8)])
+def test_sizes(strategy, m, k):
+    checked("causal", strategy, m, k)
+    checked("causal", strategy, m, k, dynamic=True)
