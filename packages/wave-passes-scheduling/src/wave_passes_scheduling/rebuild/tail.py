@@ -112,8 +112,10 @@ def _usually(count: Expr, facts: Facts) -> int:
     places: dict[Expr, int] = {}
     for name in count.free_symbols:
         least, most = facts.bounds(name).lo, facts.bounds(name).hi
-        open_ = least is None or most is None
-        places[name] = USUAL if open_ else (least + most) // 2
+        if least is None or most is None:
+            places[name] = USUAL
+        else:
+            places[name] = (least + most) // 2
     return count.subs(places).constant_value
 
 
