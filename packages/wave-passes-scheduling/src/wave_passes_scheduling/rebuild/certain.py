@@ -44,7 +44,12 @@ _VIEWS = (Assemble, Broadcast, Permute)
 MOST = 1 << 20
 """Combinations of lanes, registers and waves that are looked at."""
 
-_RELATIONS = {Ge: (0, 1, 0), Gt: (0, 1, 1), Le: (1, 0, 0), Lt: (1, 0, 1)}
+_RELATIONS: dict[type[Op], tuple[int, int, int]] = {
+    Ge: (0, 1, 0),
+    Gt: (0, 1, 1),
+    Le: (1, 0, 0),
+    Lt: (1, 0, 1),
+}
 """Which operand is the greater one, which the less, and by how much at least."""
 
 
