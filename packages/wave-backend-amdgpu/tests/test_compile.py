@@ -13,6 +13,7 @@ from wave_backend_amdgpu.compile.backend import (
     mlir_of,
 )
 from wave_backend_amdgpu.compile.flags import code_flags
+from wave_backend_amdgpu.compile.kernel_passes import kernel_passes
 from wave_backend_amdgpu.compile.request import Form, Request
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.plugin import chips
@@ -73,6 +74,13 @@ def test_sizes_that_come_with_the_launch(lowered, worker, name):
     manifest = compile_graph(graph, chip, Settings(worker=worker)).artifact.manifest
     assert "M" in {row.name for row in manifest.constants}
     assert "M" in "".join(manifest.grid)
+
+
+@pytest.mark.parametrize(
+    ("op", "branches"), [("math.erf %x", True), ("scf.for", True), ("math.exp2", False)]
+)
+def test_branches_are_lowered_where_some_come_to_be(op, branches):
+    assert ("convert-scf-to-cf" in kernel_passes((), op)) is branches
 
 
 def test_matrix_instructions_are_in_the_code(lowered, worker):

@@ -15,29 +15,34 @@ _PREPARE = (
     "iree-codegen-reconcile-translation-info",
     "iree-codegen-convert-hal-descriptor-type-to-gpu-address-space",
 )
-_LOOPS, _SIGNED = "scf.", "arith.extsi"
-"""Operations of MLIR. Ranges of integers show that a sign is none; what else follows
-from them LLVM finds too."""
+_ALWAYS = ("",)
+
+_LOOPS = ("scf.", "math.erf")
+"""Loops and branches of MLIR, and what a pass makes one of."""
+
+_SIGNED = ("arith.extsi",)
+"""Ranges of integers show that a sign is none; what else follows from them LLVM finds
+too."""
 
 _SIMPLIFY = (
-    ("canonicalize", ""),
-    ("cse", ""),
-    ("iree-llvmgpu-vector-lowering", ""),
-    ("cse", ""),
+    ("canonicalize", _ALWAYS),
+    ("cse", _ALWAYS),
+    ("iree-llvmgpu-vector-lowering", _ALWAYS),
+    ("cse", _ALWAYS),
     (
         "iree-util-optimize-int-arithmetic{index-is-i64=true narrow-to-i32=true}",
         _SIGNED,
     ),
     ("cse", _SIGNED),
     ("iree-loop-invariant-code-motion", _LOOPS),
-    ("iree-codegen-math-transform", ""),
+    ("iree-codegen-math-transform", _ALWAYS),
     ("convert-scf-to-cf", _LOOPS),
     ("canonicalize", _LOOPS),
     ("cse", _LOOPS),
-    ("iree-convert-unsupported-float-arith", ""),
-    ("iree-llvmgpu-group-global-loads", ""),
+    ("iree-convert-unsupported-float-arith", _ALWAYS),
+    ("iree-llvmgpu-group-global-loads", _ALWAYS),
 )
-"""Each with what the module must have, for the pass to find something."""
+"""Each with what the module must have some of, for the pass to find something."""
 
 _CONVERT = (
     "iree-convert-to-rocdl",
@@ -53,7 +58,8 @@ def kernel_passes(flags: tuple[str, ...], text: str) -> str:
         text: The module.
     """
     forget = () if DEBUG_INFO in flags else ("strip-debuginfo",)
-    has = {each for each in ("", _LOOPS, _SIGNED) if each in text}
+    needs = (_ALWAYS, _LOOPS, _SIGNED)
+    has = {words for words in needs if any(word in text for word in words)}
     simplify = f"func.func({','.join(name for name, of in _SIMPLIFY if of in has)})"
     kernel = ",".join((*_PREPARE, simplify, *forget, *_CONVERT))
     return (
