@@ -128,8 +128,11 @@ class ScheduleLoops(Pass):
         return [self._plan(planner, loop, number) for number, loop in loops]
 
     def _plan(self, planner: LoopPlanner, loop: Iterate, number: int) -> PlannedLoop:
-        """Of a loop without the masks that only its last iterations need."""
-        if self.no_epilogue:
+        """Of a loop without the masks that only its last iterations need.
+
+        A schedule file is about the whole loop: it has to fit whatever the sizes are.
+        """
+        if self.no_epilogue or self.override is not None or self.dump is not None:
             return planner.plan(loop, number)
         geometry = planner.context.geometry(planner.graph)
         tail = cut_off_tail(planner.graph, loop, geometry)
