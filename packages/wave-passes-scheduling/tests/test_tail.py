@@ -23,6 +23,10 @@ MASKS = {
     "at-most": (lambda m, k: k <= m, True),
     "beyond": (lambda m, k: m > k, True),
     "window": (lambda m, k: (m >= k) & (k > m - 40), False),
+    "narrow": (
+        lambda m, k: (m.astype(np.int8) >= k.astype(np.int8)) & (k < m // 8 * 8 + 8),
+        False,
+    ),
     "below": (lambda m, k: m <= k, False),
     "even": (lambda m, k: k % 2 == 0, False),
 }
@@ -62,7 +66,8 @@ def tiles_of(name):
 
 def seen(name):
     """The mask in Wave's terms."""
-    m, k = tkw.self_index(M, tkl.i32), tkw.self_index(K, tkl.i32)
+    dtype = tkl.i8 if name == "narrow" else tkl.i32
+    m, k = tkw.self_index(M, dtype), tkw.self_index(K, dtype)
     row = tkw.broadcast(m, target_shape=[M, K])
     column = tkw.broadcast(k, target_shape=[M, K])
     if name == "window":
@@ -71,7 +76,7 @@ def seen(name):
     if name == "even":
         even = tkw.apply_expr(k, lambda x: x % 2 < 1)
         return tkw.broadcast(even, target_shape=[M, K])
-    return MASKS[name][0](row, column)
+    return row >= column if name == "narrow" else MASKS[name][0](row, column)
 
 
 def checked(name, strategy, m, k, *, dynamic=False, **options):
@@ -111,3 +116,34 @@ def test_tiles_that_end_where_the_row_does_not(name):
 def test_sizes(strategy, m, k):
     checked("causal", strategy, m, k)
     checked("causal", strategy, m, k, dynamic=True)
+
+
+def test_a_value_that_is_the_same_for_all_columns():
+    """What is left without the mask has fewer registers than what was there."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 8, 0),
+            tkw.TilingConstraint(K, TILE, iters=tiles_of("causal")),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def sums(a: tkl.Memory[M, GLOBAL, tkl.f32], o: tkl.Memory[M, GLOBAL, tkl.f32]):
+        nil = tkl.Register[M, tkl.f32](0.0)
+
+        @tkw.iterate(K, init_args=[nil])
+        def loop(total):
+            none = tkl.Register[M, K, tkl.f32](0.0)
+            return total + tkw.sum(tkw.select(seen("causal"), tkw.read(a), none), dim=K)
+
+        tkw.write(loop, o)
+
+    given = tkw.WaveCompileOptions(
+        subs={M: SIZE, K: SIZE},
+        device="sim",
+        passes=["schedule-loops{strategy=prefetch,profile=unit}"],
+    )
+    a = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
+    o = np.full(SIZE, np.nan, np.float32)
+    tkw.wave_compile(given, sums, session=Session())(a, o)
+    assert np.allclose(o, a.astype(np.float64) * np.arange(1, SIZE + 1), rtol=1e-4)

@@ -31,6 +31,7 @@ from wave_core.symbols import (
     minimum,
     symbol,
 )
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,9 @@ _VIEWS = (Assemble, Broadcast, Permute)
 
 MOST = 1 << 20
 """Combinations of lanes, registers and waves that are looked at."""
+
+_EXACT = tuple(DTYPES[name] for name in ("i32", "i64", "bool"))
+"""Types that hold every place, also one before the first, and truths of any number."""
 
 _RELATIONS: dict[type[Op], tuple[int, int, int]] = {
     Ge: (0, 1, 0),
@@ -107,6 +111,8 @@ class Certainty:
         """
         op = resolve(op)
         if isinstance(op, LaneExpr):
+            if op.dtype not in _EXACT:
+                return []
             return [op.expr.subs({REGISTER: self._register(op, name)})]
         if isinstance(op, _VIEWS):
             parts = dict.fromkeys(op.operands)

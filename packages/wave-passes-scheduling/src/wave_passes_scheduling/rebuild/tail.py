@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import (
+    PLACEMENT,
     clone_op,
     erase,
     region_of,
     replace_uses,
+    resolve,
     set_attributes,
     set_operands,
     walk,
@@ -48,7 +50,7 @@ class Tail:
 
     Attributes:
         loop: A copy that stands nowhere yet.
-            twins: Ops of the loop without masks, and what they are in the copy.
+        twins: Ops of the loop without masks, and what they are in the copy.
     """
 
     loop: Iterate
@@ -64,7 +66,7 @@ class Tail:
     def place(self, anchor: Iterate, inits: Sequence[Op], done: Expr) -> Iterate:
         """Put the loop before ``anchor``, to go on when ``done`` iterations are."""
         region_of(anchor).insert_before(anchor, self.loop)
-        begun = as_expr(self.loop.start) + done * self.loop.step
+        begun = as_expr(self.loop.start) + done
         assert self.loop.count is not None, "loops are numbered"
         count = as_expr(self.loop.count) - done
         set_operands(self.loop, (tuple(inits), self.loop.captures))
@@ -86,7 +88,11 @@ def cut_off_tail(graph: Graph, loop: Iterate, geometry: Geometry) -> Tail | None
     if loop.induction is None or loop.count is None or loop.step != 1:
         return None
     known = Certainty(graph, geometry, loop.induction)
-    selects = [op for op in loop.body.ops if isinstance(op, Select)]
+    selects = [
+        op
+        for op in loop.body.ops
+        if isinstance(op, Select) and _same_registers(graph, op, op.on_true)
+    ]
     ends = {op: known.until(op.condition) for op in selects}
     found = {op: end for op, end in ends.items() if end is not None}
     if not found:
@@ -105,6 +111,12 @@ def cut_off_tail(graph: Graph, loop: Iterate, geometry: Geometry) -> Tail | None
     left = {op: twin for op, twin in twins.items() if op.owner is not None}
     set_attributes(loop, count=before)
     return Tail(copy, left)
+
+
+def _same_registers(graph: Graph, op: Op, value: Op) -> bool:
+    """Whether a value can stand for ``op``: it may have one register for several."""
+    held = [graph.facts.known(PLACEMENT, each) for each in (op, resolve(value))]
+    return op.type == value.type and len({each.layout for each in held}) == 1
 
 
 def _usually(count: Expr, facts: Facts) -> int:
