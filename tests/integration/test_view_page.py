@@ -138,7 +138,7 @@ def tab(tmp_path_factory):
         yield found
 
 
-# A copy is read, not the canvas: Chromium complains of a canvas that is read repeatedly.
+# A copy is read, not the canvas: Chromium complains of one that is read repeatedly.
 PAINTED = """
 const colours = (canvas) => {
   const copy = new OffscreenCanvas(canvas.width, canvas.height)
