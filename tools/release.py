@@ -1,11 +1,13 @@
 """Prepare a release of some packages: versions, ranges, changelogs.
 
     python tools/release.py wave-core=0.2.0 wave-view=0.1.1
-    python tools/release.py all=0.2.0 --into DIRECTORY
+    python tools/release.py all=0.2.0 --home https://HOST/OWNER/NAME --into DIRECTORY
 
 Everything is checked before anything is written. With `--into` a copy of the checkout
-is changed in place of the checkout itself. Nothing is committed, tagged or uploaded:
-what is left to do is printed. `nox -s release` tries it first.
+is changed in place of the checkout itself. `--home` is the address of the repository,
+from which each package gets its `[project.urls]`; without them it is not released, and
+of a copy there is a warning. Nothing is committed, tagged or uploaded: what is left to
+do is printed. `nox -s release` tries it first.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import project_urls
 import workspace as ws
 
 if TYPE_CHECKING:
@@ -120,8 +123,20 @@ def _own_problems(package: ws.Package, version: Version) -> Iterator[str]:
         yield f"{package.name} has no changes to tell of"
 
 
-def prepare(root: Path, words: Sequence[str], date: str | None = None) -> str:
+def prepare(
+    root: Path,
+    words: Sequence[str],
+    *,
+    home: str | None = None,
+    date: str | None = None,
+) -> str:
     """Write the release into a checkout; returns what is left to do.
+
+    Args:
+        root: The checkout.
+        words: PACKAGE=X.Y.Z, each.
+        home: The address of the repository, for the packages that are released.
+        date: Of the changelogs; today's by default.
 
     Raises:
         RefusedError: and nothing was written.
@@ -130,6 +145,8 @@ def prepare(root: Path, words: Sequence[str], date: str | None = None) -> str:
     new = asked(words, packages)
     if refused := list(problems(packages, new)):
         raise RefusedError("\n".join(refused))
+    if home is not None:
+        _write_urls(packages, new, home)
     for path in _files(root):
         text = path.read_text(encoding="utf-8")
         changed = with_ranges(text, new)
@@ -172,6 +189,18 @@ def _set_version(package: ws.Package, version: str) -> None:
         line = re.compile(rf'^{name} = ".*"$', re.MULTILINE)
         text = path.read_text(encoding="utf-8")
         path.write_text(line.sub(f'{name} = "{version}"', text, 1), encoding="utf-8")
+
+
+def _write_urls(
+    packages: Sequence[ws.Package], new: Mapping[str, Version], home: str
+) -> None:
+    """Say in each package that is released where its home is."""
+    for package in packages:
+        if package.name in new:
+            path = package.directory / "pyproject.toml"
+            text = path.read_text(encoding="utf-8")
+            changed = project_urls.with_urls(text, package.name, home)
+            path.write_text(changed, encoding="utf-8")
 
 
 def _write_changelog(
@@ -218,26 +247,49 @@ def printed(root: Path, *command: str) -> str:
     return done.stdout.decode()
 
 
-def _prepared(words: Sequence[str], into: Path | None, date: str | None) -> str:
+def homeless(
+    packages: Sequence[ws.Package], words: Sequence[str], home: str | None
+) -> str | None:
+    """Which of the packages to release would not say where their home is, if any."""
+    new = asked(words, packages) if home is None else {}
+    without = [
+        package.name
+        for package in packages
+        if package.name in new and not project_urls.has_urls(package)
+    ]
+    if not without:
+        return None
+    return f"give the repository's address by --home: {', '.join(without)} have none"
+
+
+def _prepared(arguments: argparse.Namespace) -> str:
+    words, into, home = arguments.release, arguments.into, arguments.home
+    if home is not None and not project_urls.is_home(home):
+        message = f"`{home}` is no repository's address: --home https://HOST/OWNER/NAME"
+        raise RefusedError(message)
+    if told := homeless(ws.packages(), words, home):
+        if into is None:
+            raise RefusedError(told)
+        print(f"warning: {told}", file=sys.stderr)
     if into is not None:
         copy_tracked(ws.ROOT, into)
-        prepare(into, words, date)
+        prepare(into, words, home=home, date=arguments.date)
         return f"prepared in {into}"
     if changed := printed(ws.ROOT, "git", "status", "--porcelain"):
         message = f"commit first: a release is a commit of its own\n{changed}"
         raise RefusedError(message)
-    return prepare(ws.ROOT, words, date)
+    return prepare(ws.ROOT, words, home=home, date=arguments.date)
 
 
 def main() -> int:
     """Prepare the release, and say what is left to do or why it is refused."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("release", nargs="+", help="PACKAGE=X.Y.Z, or all=X.Y.Z")
+    parser.add_argument("--home", help="the repository: https://HOST/OWNER/NAME")
     parser.add_argument("--into", type=Path, help="folder for a copy to change instead")
     parser.add_argument("--date", help="of the changelogs; today's by default")
-    arguments = parser.parse_args()
     try:
-        print(_prepared(arguments.release, arguments.into, arguments.date))
+        print(_prepared(parser.parse_args()))
     except RefusedError as error:
         print(error, file=sys.stderr)
         return 1

@@ -6,8 +6,10 @@ import subprocess
 
 import pytest
 
+import project_urls
 import release
 import workspace
+from workspace import packages as packages_of
 
 CORE = """\
 [project]
@@ -20,6 +22,9 @@ USER = """\
 name = "wave-b"
 version = "0.1.0"
 dependencies = ["wave-a>=0.1,<0.2", "other>=0.1,<0.2"]
+
+[tool]
+kept = true
 """
 LOG = "# Changelog\n\n<!-- towncrier release notes start -->\n"
 
@@ -97,6 +102,86 @@ def test_refused_before_anything_is_written(checkout, words, why):
         release.prepare(checkout, words)
     assert str(error.value).startswith(why)
     assert contents(checkout) == before
+
+
+def test_packages_say_where_their_home_is(checkout):
+    release.prepare(checkout, ["wave-b=0.2.0"], home="https://forge.invalid/us/wave/")
+    a, b = workspace.packages(checkout)
+    assert "urls" not in a.project
+    assert b.project["urls"] == {
+        "Homepage": "https://forge.invalid/us/wave",
+        "Documentation": "https://forge.invalid/us/wave/blob/HEAD/docs/README.md",
+        "Source": "https://forge.invalid/us/wave/tree/HEAD/packages/wave-b",
+        "Issues": "https://forge.invalid/us/wave/issues",
+        "Changelog": "https://forge.invalid/us/wave/blob/HEAD/packages/wave-b/CHANGELOG.md",
+    }
+    assert b.project["version"] == "0.2.0"
+    assert b.pyproject["tool"]["kept"]
+
+
+def test_another_home_replaces_the_first():
+    first = project_urls.with_urls(USER, "wave-b", "https://forge.invalid/us/wave")
+    second = project_urls.with_urls(first, "wave-b", "https://forge.invalid/we/wave")
+    assert second == first.replace("/us/", "/we/") != first
+
+
+def test_a_package_that_has_a_home_needs_none_to_be_given(checkout):
+    packages = workspace.packages(checkout)
+    assert "wave-a, wave-b have none" in release.homeless(packages, ["all=0.2.0"], None)
+    release.prepare(checkout, ["wave-a=0.1.1"], home="https://forge.invalid/us/wave")
+    packages = workspace.packages(checkout)
+    assert release.homeless(packages, ["wave-a=0.1.2"], None) is None
+    told = release.homeless(packages, ["all=0.2.0"], None)
+    assert told.endswith(": wave-b have none")
+
+
+@pytest.mark.parametrize(
+    ("address", "right"),
+    [
+        ("https://forge.invalid/us/wave", True),
+        ("http://forge.invalid/us/wave", False),
+        ("git@forge.invalid:us/wave", False),
+        ("https://forge.invalid", False),
+        ("https://forge.invalid/", False),
+        ('https://forge.invalid/us"wave', False),
+        ("https://forge.invalid/us/wave?tab=1", False),
+    ],
+)
+def test_the_address_of_a_repository(address, right):
+    assert project_urls.is_home(address) is right
+
+
+def asks(monkeypatch, checkout, *words):
+    monkeypatch.setattr(workspace, "packages", lambda root=checkout: packages_of(root))
+    monkeypatch.setattr(workspace, "ROOT", checkout)
+    monkeypatch.setattr("sys.argv", ["release.py", *words])
+    return release.main()
+
+
+@pytest.fixture
+def kept(checkout):
+    """The checkout, as git keeps it."""
+    me = ("-c", "user.name=Me", "-c", "user.email=me@forge.invalid")
+    for words in (("init", "-q"), ("add", "."), (*me, "commit", "-qm", "all")):
+        subprocess.run(["git", *words], cwd=checkout, check=True)
+    return checkout
+
+
+def test_a_release_without_a_home_is_refused(kept, monkeypatch, capsys):
+    before = contents(kept / "packages")
+    assert asks(monkeypatch, kept, "all=0.2.0") == 1
+    assert "by --home: wave-a, wave-b have none" in capsys.readouterr().err
+    assert asks(monkeypatch, kept, "all=0.2.0", "--home", "forge.invalid") == 1
+    assert "`forge.invalid` is no repository's address" in capsys.readouterr().err
+    assert contents(kept / "packages") == before
+
+
+def test_a_copy_is_prepared_without_a_home(kept, monkeypatch, capsys, tmp_path_factory):
+    copy = tmp_path_factory.mktemp("trial") / "checkout"
+    assert asks(monkeypatch, kept, "all=0.2.0", "--into", str(copy)) == 0
+    told = capsys.readouterr()
+    assert told.err.startswith("warning: give the repository's address by --home")
+    assert told.out == f"prepared in {copy}\n"
 
 
 def test_a_version_is_released_once(checkout):
