@@ -61,7 +61,7 @@ SMALL = {
     "topk": {"M": 5, "N": 300, "TOP": 3},
     "transpose": {"B": 2, "M": 65, "N": 70},
 }
-ROWS = ("layer-norm", "rms-norm", "softmax")
+ROWS = ("layer-norm", "quantize-rows", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = (
     "copy",
@@ -142,6 +142,16 @@ def test_waves_go_along_rows_that_they_cannot_hold(
 ):
     settings = {"LONG": 1, "DYNAMIC": dynamic} | ({"WAVES_N": waves} if waves else {})
     made = make_case(FACTORIES[name], name, {"M": 2, "N": columns}, settings, "generic")
+    check(session, made, "sim")
+
+
+@pytest.mark.parametrize("columns", [1, 1023, 1024, 1025, 5003])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("exclusive", [0, 1])
+def test_sums_along_rows_that_no_wave_can_hold(session, exclusive, reverse, columns):
+    settings = {"LONG": 1, "EXCLUSIVE": exclusive, "REVERSE": reverse}
+    sizes = {"M": 5, "N": columns}
+    made = make_case(FACTORIES["cumsum"], "cumsum", sizes, settings, "generic")
     check(session, made, "sim")
 
 

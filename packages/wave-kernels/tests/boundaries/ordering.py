@@ -95,7 +95,7 @@ ORDERING = {
         combine_tokens, {"t": Axis(5, tile=4), "k": FEW, "n": Axis(9, tile=1024)}
     ),
     "cumsum": Boundary(
-        cumsum, {"m": Axis(3, tile=4), "n": Axis(37, tile=256, most=LONGEST)}
+        cumsum, {"m": Axis(3, tile=4), "n": Axis(37, tile=256, long=LONGEST + 1)}
     ),
     "group_tokens": Boundary(
         group_tokens,
@@ -126,7 +126,7 @@ ORDERING = {
         topk,
         {
             "m": Axis(3, tile=4),
-            "n": Axis(37, tile=256, least=2, most=LONGEST),
+            "n": Axis(37, tile=256, least=2, long=LONGEST + 1),
             "k": Axis(2, tile=8, least=1, most=MOST_CHOICES),
         },
     ),

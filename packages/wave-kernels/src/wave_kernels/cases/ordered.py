@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import wave_core.lang as tkl
 from wave_kernels.cases.row_cases import case_of_rows
 from wave_kernels.cases.sizes import normal, poisoned, with_defaults
-from wave_kernels.definitions.ordered import cumsum_kernel, topk_kernel
+from wave_kernels.definitions.ordered import (
+    cumsum_kernel,
+    long_cumsum_kernel,
+    topk_kernel,
+)
+from wave_kernels.definitions.rows import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +28,15 @@ def cumsum_case(
     """Sums of each f32 row up to each of its elements.
 
     ``EXCLUSIVE=1`` leaves out the element, ``REVERSE=1`` begins at the end;
-    ``DYNAMIC=1`` leaves M to the launch. Elements are so small that sums are about 1.
+    ``DYNAMIC=1`` leaves M to the launch. ``LONG=1`` goes along the rows, as along those
+    that no wave can hold. Elements are so small that sums are about 1.
     """
     sizes = with_defaults(shape, {"M": 64, "N": 1024})
     defaults = {"EXCLUSIVE": 0, "REVERSE": 0, "DYNAMIC": 0}
+    defaults["LONG"] = int(sizes["N"] > HELD)
     chosen = with_defaults(settings, defaults)
     exclusive, reverse = bool(chosen["EXCLUSIVE"]), bool(chosen["REVERSE"])
+    kernel = long_cumsum_kernel if chosen["LONG"] else cumsum_kernel
     m, n = sizes.values()
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
@@ -41,7 +49,7 @@ def cumsum_case(
         return [found[:, :: -1 if reverse else 1]]
 
     return case_of_rows(
-        cumsum_kernel(exclusive=exclusive, reverse=reverse),
+        kernel(exclusive=exclusive, reverse=reverse),
         (sizes, chosen, target),
         ({"N": n}, {"M": m}),
         (make_arguments, summed, (1,)),

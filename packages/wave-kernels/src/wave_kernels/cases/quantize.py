@@ -15,6 +15,7 @@ from wave_kernels.cases.sizes import (
     with_defaults,
 )
 from wave_kernels.definitions.quantize import GREATEST, quantize_kernel
+from wave_kernels.definitions.rows import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,12 +36,14 @@ def quantize_case(
 ) -> KernelCase:
     """Each f32 row as i8, or another ``DTYPE``, and its scale.
 
-    The reference is not rounded. ``DYNAMIC=1`` leaves M to the launch.
+    The reference is not rounded. ``DYNAMIC=1`` leaves M to the launch; ``LONG=1`` goes
+    along the rows, as along those that no wave can hold.
     """
     sizes = with_defaults(shape, {"M": 128, "N": 1024})
     waves = left_open(settings, ("WAVES_N",))
     word = one_of(STORED, "quantize-rows", "DTYPE", settings.get("DTYPE"), "i8")
-    flags = with_defaults(settings, {"DYNAMIC": 0})
+    long = int(sizes["N"] > HELD)
+    flags = with_defaults(settings, {"DYNAMIC": 0, "LONG": long})
     m, n = sizes.values()
     subs, _ = symbols({"N": n} if flags["DYNAMIC"] else sizes, waves)
 
@@ -54,7 +57,7 @@ def quantize_case(
         return [rows / scales[:, None], scales]
 
     return KernelCase(
-        kernel=quantize_kernel(STORED[word]),
+        kernel=quantize_kernel(STORED[word], long=bool(flags["LONG"])),
         options=tkl.WaveCompileOptions(
             subs=subs,
             dynamic_symbols=[tkl.sym.M] if flags["DYNAMIC"] else [],

@@ -13,17 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_kernels.definitions.rows import M, N
+from wave_kernels.definitions.rows import M, N, along, wave_constraints
 from wave_kernels.definitions.softmax import LOG2_E
 
 if TYPE_CHECKING:
     from wave_core.types import DType
-
-BLOCK_N = 1024
-"""Columns that a wave looks at at a time."""
-
-WAVES = 4
-"""Rows of a workgroup."""
 
 _GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 
@@ -44,15 +38,7 @@ def cross_entropy_kernel(dtype: DType = tkl.f32, *, smoothed: bool = False) -> A
     with nothing but minus infinity, becomes NaN.
     """
 
-    @tkw.wave(
-        [
-            tkw.HardwareConstraint(),
-            tkw.WorkgroupConstraint(M, WAVES, 0),
-            tkw.WaveConstraint(M, 1),
-            tkw.TilingConstraint(N, BLOCK_N),
-            tkw.FastMath(maxima_drop_nan=True),
-        ]
-    )
+    @tkw.wave(wave_constraints(maxima_drop_nan=True))
     def cross_entropy(
         x: tkl.Memory[M, N, _GLOBAL, dtype],
         targets: tkl.Memory[M, _GLOBAL, tkl.i32],
@@ -71,8 +57,8 @@ def cross_entropy_kernel(dtype: DType = tkl.f32, *, smoothed: bool = False) -> A
         @tkw.iterate(N, init_args=[none, none, none])
         def sums(powers: Any, picked: Any, every: Any) -> Any:
             row = _wide(x)
-            power = tkw.exp2((row - _along(most)) * LOG2_E)
-            own = tkw.self_index(N, tkl.i32) == _along(target)
+            power = tkw.exp2((row - along(most)) * LOG2_E)
+            own = tkw.self_index(N, tkl.i32) == along(target)
             found = tkw.select(own, row, tkl.Register[M, N, tkl.f32](0.0))
             return (
                 tkw.sum(power, powers, dim=N),
@@ -94,11 +80,6 @@ def cross_entropy_kernel(dtype: DType = tkl.f32, *, smoothed: bool = False) -> A
 
 def _wide(x: Any) -> Any:
     return tkw.cast(tkw.read(x), tkl.f32)
-
-
-def _along(value: Any) -> Any:
-    """One number a row, for each of its elements."""
-    return tkw.broadcast(value, target_shape=[M, N])
 
 
 def _counted(loss: Any, target: Any, ignored: Any) -> Any:

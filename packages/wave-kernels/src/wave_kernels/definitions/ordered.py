@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_kernels.definitions.rows import M, N, row_constraints
+from wave_kernels.definitions.rows import M, N, row_constraints, wave_constraints
 
 if TYPE_CHECKING:
     from wave_core.types import DType
@@ -40,6 +40,35 @@ def cumsum_kernel(
         row = tkw.cast(tkw.read(x), tkl.f32)
         found = tkw.cumsum(row, dim=N, exclusive=exclusive, reverse=reverse)
         tkw.write(tkw.cast(found, dtype), y)
+
+    return cumsum
+
+
+def long_cumsum_kernel(
+    dtype: DType = tkl.f32, *, exclusive: bool = False, reverse: bool = False
+) -> Any:
+    """`cumsum_kernel` of rows of any length: a wave goes along its row.
+
+    It carries the sum of what it has passed, from the end on where ``reverse``. Shapes,
+    dtypes: as there; ``M`` and ``N`` may be dynamic. Accuracy: 1e-6 of the row's sum of
+    absolute values.
+    """
+    place, column = (tkw.IndexMapping.iterator(i) for i in range(2))
+    taken = {M: place, N: N - 1 - column if reverse else column}
+    register = {M: place, N: column}
+    read = tkw.IndexMapping(2, inputs=taken, outputs=register)
+    written = tkw.IndexMapping(2, inputs=register, outputs=taken)
+
+    @tkw.wave(wave_constraints())
+    def cumsum(
+        x: tkl.Memory[M, N, _GLOBAL, dtype], y: tkl.Memory[M, N, _GLOBAL, dtype]
+    ) -> None:
+        @tkw.iterate(N, init_args=[tkl.Register[M, tkl.f32](0.0)])
+        def _(before: Any) -> Any:
+            row = tkw.cast(tkw.read(x, mapping=read), tkl.f32)
+            found = tkw.cumsum(row, before, dim=N, exclusive=exclusive)
+            tkw.write(tkw.cast(found, dtype), y, mapping=written)
+            return tkw.sum(row, before, dim=N)
 
     return cumsum
 

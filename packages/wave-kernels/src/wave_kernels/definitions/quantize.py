@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_kernels.definitions.rows import M, N, row_constraints
+from wave_kernels.definitions.rows import (
+    M,
+    N,
+    along,
+    each,
+    fold,
+    once,
+    row_constraints,
+)
 
 if TYPE_CHECKING:
     from wave_core.types import DType
@@ -30,7 +38,9 @@ LEAST_SCALE = 2.0**-126
 _GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 
 
-def quantize_kernel(stored: DType, dtype: DType = tkl.f32) -> Any:
+def quantize_kernel(
+    stored: DType, dtype: DType = tkl.f32, *, long: bool = False
+) -> Any:
     """``q[m, :] = round(x[m, :] / scale[m])``, ``scale[m] = max(abs(x[m, :])) / most``.
 
     ``most`` is the greatest finite number of ``stored``, 127 of i8; numbers between two
@@ -39,21 +49,21 @@ def quantize_kernel(stored: DType, dtype: DType = tkl.f32) -> Any:
 
     Shapes: ``x, q: [M, N]``, ``scale: [M]``. Dtypes: ``dtype``, ``stored`` of f8e4m3fn,
     f8e5m2 or i8, scales f32. A row is held whole by ``WAVES_N`` waves at most, 4 by
-    default, so ``N`` must be bound; ``M`` may be dynamic. Accuracy: scales 1e-6 of
-    themselves, quotients as well before they are rounded.
+    default, so ``N`` must be bound; ``M`` may be dynamic. Where rows are ``long``, 16
+    waves go along them twice. Accuracy: scales 1e-6 of themselves, quotients as well
+    before they are rounded.
     """
 
-    @tkw.wave(row_constraints())
+    @tkw.wave(row_constraints(long=long))
     def quantize(
         x: tkl.Memory[M, N, _GLOBAL, dtype],
         q: tkl.Memory[M, N, _GLOBAL, stored],
         scale: tkl.Memory[M, _GLOBAL, tkl.f32],
     ) -> None:
-        row = tkw.cast(tkw.read(x), tkl.f32)
-        most = tkw.max(tkw.abs(row), dim=N)
+        row = once(lambda: tkw.cast(tkw.read(x), tkl.f32), long=long)
+        most = fold(tkw.max, 0.0, lambda: tkw.abs(row()), long=long)
         step = tkw.maximum(most / GREATEST[stored], LEAST_SCALE)
-        quotient = row / tkw.broadcast(step, target_shape=[M, N])
-        tkw.write(_rounded(quotient, stored), q)
+        each(lambda: tkw.write(_rounded(row() / along(step), stored), q), long=long)
         tkw.write(step, scale)
 
     return quantize

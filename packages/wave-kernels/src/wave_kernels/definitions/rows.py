@@ -1,7 +1,8 @@
 """Rows of a matrix, each of one workgroup: held whole, or gone along several times.
 
 Kernels are written once: `once`, `fold` and `each` are a look at the row where it is
-held, and a loop along it where it is `long`.
+held, and a loop along it where it is `long`. What one wave does in the order of a row
+has rows of any length, by `wave_constraints`.
 """
 
 # Kernels are written in Wave: symbols as types and sizes.
@@ -31,6 +32,9 @@ STEP = 256
 LONG_STEP = 4 * STEP
 """What a wave looks at at a time of a row that it goes along."""
 
+ROWS = 4
+"""Of a workgroup, where each wave has one."""
+
 HELD = 32_768
 """Elements of a row that its waves hold in registers: 128 to a lane.
 
@@ -56,6 +60,17 @@ def row_constraints(*, maxima_drop_nan: bool = False, long: bool = False) -> lis
         tkw.WaveConstraint(N, share),
         *([tkw.TilingConstraint(N, LONG_STEP)] if long else []),
         waves,
+        tkw.FastMath(maxima_drop_nan=maxima_drop_nan),
+    ]
+
+
+def wave_constraints(*, maxima_drop_nan: bool = False) -> list[Any]:
+    """A wave for each row of ``[M, N]``, which goes along it; both may be dynamic."""
+    return [
+        tkw.HardwareConstraint(),
+        tkw.WorkgroupConstraint(M, ROWS, 0),
+        tkw.WaveConstraint(M, 1),
+        tkw.TilingConstraint(N, LONG_STEP),
         tkw.FastMath(maxima_drop_nan=maxima_drop_nan),
     ]
 

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from wave_kernels.definitions.ordered import cumsum_kernel, topk_kernel
+from wave_kernels.definitions.ordered import (
+    cumsum_kernel,
+    long_cumsum_kernel,
+    topk_kernel,
+)
+from wave_kernels.definitions.rows import HELD
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import flag, whole
-from wave_kernels.functions.rows import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +49,8 @@ def cumsum(
     """The sum of each element and all before it along the last dimension.
 
     Args:
-        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        x: ``[..., N]``, float32, float16 or bfloat16. A row of more than 32,768
+            elements is the work of one wave.
         exclusive: Leave out the element itself: the first sum is 0.
         reverse: Each element and all after it.
         out: Takes the result, of x's shape and type; a new tensor by default.
@@ -71,13 +76,12 @@ def cumsum(
     }
     found = given.result(out, x.shape, x.dtype)
     if x.numel():
-        launch(
-            cumsum_kernel,
-            {"dtype": DTYPES[x.dtype], **flags},
-            {"N": rows[1]},
-            (x.reshape(rows), found.view(rows)),
-            dynamic="M",
-        )
+        what = {"dtype": DTYPES[x.dtype], **flags}
+        given_to = (x.reshape(rows), found.view(rows))
+        if rows[1] > HELD:
+            launch(long_cumsum_kernel, what, {}, given_to, dynamic="MN")
+        else:
+            launch(cumsum_kernel, what, {"N": rows[1]}, given_to, dynamic="M")
     return found
 
 
@@ -85,7 +89,8 @@ def topk(x: torch.Tensor, k: int) -> Top:
     """The k greatest elements along the last dimension, and where they are.
 
     Args:
-        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        x: ``[..., N]``, float32, float16 or bfloat16. Of rows of more than 32,768
+            elements those of equal parts are picked first.
         k: From 1 to 32, and at most N.
 
     Returns:
@@ -107,14 +112,39 @@ def topk(x: torch.Tensor, k: int) -> Top:
     shape = (*x.shape[:-1], k)
     found = Top(*(given.result(None, shape, t) for t in (x.dtype, torch.int32)))
     if x.numel():
-        launch(
-            topk_kernel,
-            {"dtype": DTYPES[x.dtype]},
-            {"N": rows[1], "TOP": k},
-            (x.reshape(rows), *(each.view(rows[0], k) for each in found)),
-            dynamic="M",
-        )
+        matrix, pairs = x.reshape(rows), Top(*(each.view(rows[0], k) for each in found))
+        (_pick if rows[1] <= HELD else _pick_of_parts)(matrix, pairs)
     return found
+
+
+def _pick(x: torch.Tensor, found: Top) -> None:
+    """The greatest of rows that are held, ``[M, N]``, into ``[M, k]``."""
+    what, sizes = (
+        {"dtype": DTYPES[x.dtype]},
+        {"N": x.shape[1], "TOP": found.values.shape[1]},
+    )
+    launch(topk_kernel, what, sizes, (x, *found), dynamic="M")
+
+
+def _pick_of_parts(x: torch.Tensor, found: Top) -> None:
+    """The same of longer rows: the greatest of the greatest of equal parts.
+
+    What fills up the last part is no greater than anything and behind all of it, so
+    that it is picked of no row.
+    """
+    (m, n), k = x.shape, found.values.shape[1]
+    parts = -(-n // HELD)
+    length = -(-n // parts)
+    left = parts * length - n
+    filled = torch.nn.functional.pad(x, (0, left), value=-torch.inf) if left else x
+    each = Top(*(kind.new_empty(m * parts, k) for kind in found))
+    _pick(filled.view(m * parts, length), each)
+    first = torch.arange(parts, dtype=torch.int32, device=x.device)[:, None] * length
+    columns = (each.indices.view(m, parts, k) + first).view(m, parts * k)
+    again = Top(found.values, torch.empty_like(found.indices))
+    few = each.values.view(m, parts * k)
+    (_pick if parts * k <= HELD else _pick_of_parts)(few, again)
+    torch.gather(columns, 1, again.indices.long(), out=found.indices)
 
 
 def _rows(given: Arguments, x: torch.Tensor) -> Sequence[int]:
@@ -122,7 +152,4 @@ def _rows(given: Arguments, x: torch.Tensor) -> Sequence[int]:
     if x.ndim == 0:
         given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
     *lead, length = x.shape
-    if length > LONGEST:
-        advice = f"a row is held whole, which it can be up to {LONGEST}"
-        given.refuse("WV0707", f"rows of `x` have {length} elements", advice)
     return prod(lead), length

@@ -11,7 +11,7 @@ from wave_kernels.definitions.quantize import GREATEST, LEAST_SCALE, quantize_ke
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import one_of_types
-from wave_kernels.functions.rows import LONGEST
+from wave_kernels.functions.rows import form_of
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -35,7 +35,8 @@ def quantize_rows(x: torch.Tensor, dtype: torch.dtype) -> Quantized:
     """Each row over its scale, with which its greatest element becomes the type's.
 
     Args:
-        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        x: ``[..., N]``, float32, float16 or bfloat16. Rows of more than 32,768 elements
+            are read twice.
         dtype: int8, from -127 to 127; float8_e4m3fn, to 448; float8_e5m2, to 57,344.
 
     Returns:
@@ -59,9 +60,6 @@ def quantize_rows(x: torch.Tensor, dtype: torch.dtype) -> Quantized:
     if x.ndim == 0:
         given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
     *lead, length = x.shape
-    if length > LONGEST:
-        advice = f"a row is held whole, which it can be up to {LONGEST}"
-        given.refuse("WV0707", f"rows of `x` have {length} elements", advice)
     values = given.result(None, x.shape, dtype)
     scales = given.result(None, lead, torch.float32)
     if not x.numel():
@@ -69,7 +67,7 @@ def quantize_rows(x: torch.Tensor, dtype: torch.dtype) -> Quantized:
     rows = (prod(lead), length)
     launch(
         quantize_kernel,
-        {"stored": DTYPES[dtype], "dtype": DTYPES[x.dtype]},
+        {"stored": DTYPES[dtype], "dtype": DTYPES[x.dtype], **form_of(length)},
         {"N": length},
         (x.reshape(rows), values.view(rows), scales.view(rows[0])),
         dynamic="M",

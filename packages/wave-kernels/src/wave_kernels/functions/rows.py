@@ -137,11 +137,11 @@ def _of_rows(
         return found
     rows = (prod(lead), length)
     arguments = (x.reshape(rows), *vectors, *numbers, found.view(rows))
-    fields = {"dtype": DTYPES[x.dtype]} | ({"long": True} if length > HELD else {})
-    launch(
-        make,
-        fields,
-        dict(zip("MN", rows, strict=True)),
-        arguments,
-    )
+    fields = {"dtype": DTYPES[x.dtype], **form_of(length)}
+    launch(make, fields, dict(zip("MN", rows, strict=True)), arguments)
     return found
+
+
+def form_of(length: int) -> dict[str, bool]:
+    """What kernels of rows are told of rows so long."""
+    return {"long": True} if length > HELD else {}
