@@ -250,7 +250,7 @@ def test_products_of_products_wait_longer_where_nothing_overlaps(session):
     work, (way, *_) = product_work(session), WAYS
     room = CHIP.memory.lds_bytes
     alone = iteration(work, way.of(work, room), 2, CHIP)
-    linked = replace(work, between=1.0)
+    linked = replace(work, chained=True)
     assert iteration(linked, way.of(linked, room), 2, CHIP) > alone
 
 
@@ -261,6 +261,43 @@ def test_boxes_are_for_products_that_nothing_stands_between(session):
     ways = [way for way in ways_for(boxing) if way.direct]
     assert all(way.of(work, room).boxes for way in ways)
     assert not any(way.of(linked, room).boxes for way in ways)
+
+
+def added_up(scaled):
+    """Two products, the second added to the first, or beside it times a factor."""
+
+    @tkw.wave(gemm_of(TILES).constraints)
+    def both(
+        a: tkw.Memory[M, K, SHARED, tkw.f16],
+        b: tkw.Memory[N, K, SHARED, tkw.f16],
+        other: tkw.Memory[N, K, SHARED, tkw.f16],
+        c: tkw.Memory[M, N, GLOBAL, tkw.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkw.Register[M, N, tkw.f32](0.0)])
+        def repeat(acc: tkw.Register[M, N, tkw.f32]) -> tkw.Register[M, N, tkw.f32]:
+            rows = tkw.read(a)
+            into = tkw.Register[M, N, tkw.f32](0.0) if scaled else acc
+            first = tkw.mma(rows, tkw.read(b), into)
+            more = acc + 2.0 * first if scaled else first
+            return tkw.mma(rows, tkw.read(other), more)
+
+        tkw.write(repeat, c)
+
+    return both
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_products_that_are_added_up_are_no_products_of_products(scaled, session):
+    kernel = added_up(scaled)
+    found = choices(options(4096), kernel, session)
+    assert found
+    assert "prefetch-attention" not in presets(found)
+    settled = settlements(options(4096), kernel, session)[-1]
+    front = front_of(settled, kernel, session)
+    work = work_of(front.traced, front.geometry, front.target)
+    # What is multiplied by a factor has registers of its own.
+    assert work.between == (64 if scaled else 0)
+    assert not work.chained
 
 
 def test_two_waves_of_a_workgroup_on_a_simd_overlap_partly(session):

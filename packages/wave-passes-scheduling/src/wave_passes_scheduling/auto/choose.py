@@ -122,7 +122,7 @@ def _idle(work: Work, way: Way, target: Target) -> bool:
     """Whether it has nothing to do that another way would not do as well."""
     staged = not way.through_lds or bool(work.staged)
     moved = not way.direct or _direct(work, target)
-    chained = bool(work.between) or not way.chained
+    chained = work.chained or not way.chained
     # Waves that carry tiles to LDS themselves cannot issue products meanwhile.
     fed = way.direct and not way.apart if work.in_place else not way.in_place
     return not (staged and moved and chained and fed)

@@ -81,7 +81,7 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     # What goes through no LDS is on its way in the registers of who works on it.
     registers += max(0.0, way.ahead - live) * work.unstaged
     registers += TURNING * work.turning
-    if not work.between:
+    if not work.chained:
         # What is turned on its way is there twice, beside the operands of products;
         # most registers are taken elsewhere where products make what others take.
         registers += work.packed / 2

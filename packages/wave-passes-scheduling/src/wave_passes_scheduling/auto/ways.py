@@ -97,7 +97,7 @@ class Way:
         """
         if self.boxes and work.between:
             return replace(self, boxes=False).of(work, room)
-        if self.linked is not None and work.between:
+        if self.linked is not None and work.chained:
             memory, lds = self.linked
             return replace(self, memory=memory, lds=lds)
         if self.alone is None or not work.lds <= room < self.copies * work.lds:

@@ -109,7 +109,8 @@ class Work:
         exchanges: How often lanes exchange values, one after the other.
         fetched: The memories that it reads.
         carried: Registers of values that go from iteration to iteration.
-        between: Registers of values that products leave for other products.
+        between: Registers of values that products leave for what is no sum of theirs.
+        chained: Whether products multiply what others made.
         kept: Bytes of LDS of what products read there in every iteration.
         compared: Registers that hold the conditions of an iteration, one for a wave.
         lanes: Lanes of a wave.
@@ -128,6 +129,7 @@ class Work:
     fetched: tuple[Fetched, ...]
     carried: float
     between: float
+    chained: bool
     compared: float
     kept: float
     lanes: int
@@ -264,8 +266,6 @@ class _Counting:
         still = [op for op in reads if not self._moves(op)]
         kept = [op for op in still if self._kept(op, products)]
         held = [op for op in still if op not in kept]
-        # What the next iteration goes on with is counted as carried.
-        own = [op for op in products if self.loop.body.terminator not in op.users]
         settled = self._settled(ops)
         counts = [self._instructions(op) for op in products]
         axes = self.loops
@@ -279,7 +279,8 @@ class _Counting:
             exchanges=sum(self._exchanges(op, products) for op in ops),
             fetched=fetched,
             carried=sum(map(self._registers, (*self.loop.inits, *held))),
-            between=sum(map(self._registers, own)),
+            between=sum(self._registers(op) for op in products if self._leaves(op)),
+            chained=_chained(ops),
             compared=max(map(self._conditions, ops), default=0.0),
             kept=sum(self._fetched(op, products).of_group for op in kept),
             lanes=self.geometry.lanes,
@@ -292,6 +293,18 @@ class _Counting:
                 min(self._bytes(op), each.of_group * groups * trips)
                 for op, each in zip(moving, fetched, strict=True)
             ),
+        )
+
+    def _leaves(self, product: Mma) -> bool:
+        """Whether something takes its result as it is, before the iteration ends.
+
+        What the next iteration, or another product, goes on adding to is in the
+        registers of what is carried.
+        """
+        end = self.loop.body.terminator
+        return end not in product.users and not all(
+            isinstance(user, Mma) and product not in (user.lhs, user.rhs)
+            for user in product.users
         )
 
     def _bytes(self, op: Read) -> float:
@@ -545,6 +558,20 @@ class _Counting:
         if dim not in self.tiles:
             self.tiles[dim] = _size(self.geometry.tile(dim, self.loops))
         return self.tiles[dim]
+
+
+def _chained(ops: Sequence[Op]) -> bool:
+    """Whether a product has a factor that comes of another one.
+
+    Products that only add to the sums of others are independent of each other.
+    """
+    made: set[Op] = set()
+    for op in ops:
+        if isinstance(op, Mma) and not made.isdisjoint((op.lhs, op.rhs)):
+            return True
+        if isinstance(op, Mma) or not made.isdisjoint(op.operands):
+            made.add(op)
+    return False
 
 
 def _size(expr: Expr) -> int:
