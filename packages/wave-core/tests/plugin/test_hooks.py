@@ -31,6 +31,7 @@ def test_the_hooks_are_these():
         "wave_register_commands",
         "wave_register_constraints",
         "wave_register_diagnostics",
+        "wave_register_displays",
         "wave_register_executors",
         "wave_register_kernels",
         "wave_register_lowerings",

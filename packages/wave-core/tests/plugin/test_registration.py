@@ -203,6 +203,13 @@ def test_wave_register_views(host, module):
     assert plugins.tables()["views"]["bytes"].value.form == "hsaco"
 
 
+def test_wave_register_displays(host, module):
+    module.drawn = object()
+    spec = 'DisplaySpec("toy", "wave_test_made:drawn", "a picture")'
+    plugins = host(toy=hook("wave_register_displays", spec))
+    assert plugins.load_display("toy") is module.drawn
+
+
 def test_wave_register_strategies(host, module):
     module.slow = object()
     spec = 'StrategySpec("slow", "wave_test_made:slow", "one op a cycle")'

@@ -3,8 +3,8 @@
 `collect` gathers what there is about a case, `view_of_kernel` what there is about a
 compiled kernel; `page` makes HTML of either, `picture` an SVG of its time, and
 `trace` what Perfetto opens.
-``%load_ext wave_view`` shows kernels in notebooks. Importing registers and loads
-nothing: the plugin lies in this package.
+Notebooks show kernels with their page, once this is installed. Importing registers
+and loads nothing: the plugin lies in this package.
 """
 
 from __future__ import annotations
@@ -16,29 +16,24 @@ if TYPE_CHECKING:
     from wave_view.drawing import picture
     from wave_view.gather import collect, view_of_kernel
     from wave_view.html import page
-    from wave_view.notebook import load_ipython_extension, unload_ipython_extension
     from wave_view.perfetto import trace
     from wave_view.records import View
 
 __all__ = [
     "View",
     "collect",
-    "load_ipython_extension",
     "page",
     "picture",
     "trace",
-    "unload_ipython_extension",
     "view_of_kernel",
 ]
 
 _HOMES = {
     "View": "records",
     "collect": "gather",
-    "load_ipython_extension": "notebook",
     "page": "html",
     "picture": "drawing",
     "trace": "perfetto",
-    "unload_ipython_extension": "notebook",
     "view_of_kernel": "gather",
 }
 

@@ -15,6 +15,7 @@ from wave_core.compile.backends import backend_of
 from wave_core.compile.compiler import wave_compile
 from wave_core.compile.emission import emit
 from wave_core.compile.front import front_of
+from wave_core.compile.printing import launch_facts
 from wave_core.compile.roofline import roofline
 from wave_core.diagnostics import WaveError
 from wave_view.code import code_of
@@ -119,7 +120,7 @@ class _Gathering:
         self.compiled = compiled.compiled
         self._options = compiled.options
         self._problem(compiled.warnings)
-        self._facts += _facts(self.compiled)
+        self._facts += launch_facts(self.compiled)
         self._stages(self.compiled)
         self._attempt("roofline", self._roofline)
 
@@ -228,17 +229,3 @@ class _Gathering:
             missing=tuple(self._missing),
             **self._parts,
         )
-
-
-def _facts(compiled: Compiled) -> list[tuple[str, str]]:
-    """How a kernel is launched, in words."""
-    shape, geometry = compiled.shape, compiled.geometry
-    waves = " x ".join(map(str, geometry.waves))
-    symbols = sorted((str(name), size) for name, size in shape.bindings.items())
-    return [
-        ("signature", str(shape.signature)),
-        ("grid", f"{' x '.join(map(str, shape.grid))} workgroups"),
-        ("workgroup", f"{waves} waves of {geometry.lanes} lanes"),
-        ("symbols", ", ".join(f"{name} = {size}" for name, size in symbols)),
-        ("compiled in", f"{compiled.timings.total_s:.2f} s"),
-    ]

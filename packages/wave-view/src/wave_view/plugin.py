@@ -1,10 +1,13 @@
-"""The plugin: ``wave view``. Imports nothing expensive."""
+"""The plugin: ``wave view``, ``wave trace``, and kernels in notebooks.
+
+Imports nothing expensive.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import CommandSpec, hookimpl
+from wave_core.plugin import CommandSpec, DisplaySpec, hookimpl
 from wave_view.codes_trace import TRACE_CODES
 
 if TYPE_CHECKING:
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 4)
+REQUIRES_API = (1, 8)
 
 
 @hookimpl
@@ -24,6 +27,12 @@ def wave_register_commands() -> Iterable[CommandSpec]:
         "wave_view.trace_command:trace",
         "record a kernel on a GPU and show it",
     )
+
+
+@hookimpl
+def wave_register_displays() -> Iterable[DisplaySpec]:
+    """A kernel that is the value of a cell is shown with its page."""
+    yield DisplaySpec("views", "wave_view.notebook:framed", "all views, in a frame")
 
 
 @hookimpl

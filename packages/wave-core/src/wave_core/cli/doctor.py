@@ -109,6 +109,7 @@ def _plugins() -> Iterator[Check]:
         ("kernels", host.load_kernel),
         ("commands", host.load_command),
         ("views", host.load_view),
+        ("displays", host.load_display),
     ):
         for name in tables[kind]:
             try:

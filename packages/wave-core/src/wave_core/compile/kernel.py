@@ -228,6 +228,13 @@ class WaveKernel:
 
         return wave_compile, (self.options, self._source)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how the kernel is launched, and what plugins add."""
+        # Notebooks alone need it.
+        from wave_core.compile.display import html_of  # noqa: PLC0415
+
+        return html_of(self)
+
     def __repr__(self) -> str:
         """Name, types and device."""
         return f"<WaveKernel {self.signature} on {self.compiled.device.name}>"

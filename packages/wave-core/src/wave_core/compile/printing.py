@@ -53,6 +53,20 @@ def _first_of_phases(
     return frozenset(first for phase, first in firsts.items() if phase in names)
 
 
+def launch_facts(compiled: Compiled) -> list[tuple[str, str]]:
+    """How a kernel is launched, and how long it took to compile: titles and texts."""
+    shape, geometry = compiled.shape, compiled.geometry
+    waves = " x ".join(map(str, geometry.waves))
+    symbols = sorted((str(name), size) for name, size in shape.bindings.items())
+    return [
+        ("signature", str(shape.signature)),
+        ("grid", f"{' x '.join(map(str, shape.grid))} workgroups"),
+        ("workgroup", f"{waves} waves of {geometry.lanes} lanes"),
+        ("symbols", ", ".join(f"{name} = {size}" for name, size in symbols)),
+        ("compiled in", f"{compiled.timings.total_s:.2f} s"),
+    ]
+
+
 def explained(compiled: Compiled) -> Iterator[str]:
     """Grid, waves, parameters and passes of a kernel, a line each."""
     shape, geometry = compiled.shape, compiled.geometry

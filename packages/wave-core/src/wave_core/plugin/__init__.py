@@ -26,6 +26,7 @@ from wave_core.plugin.results import (
     ChooserSpec as ChooserSpec,
     CommandSpec as CommandSpec,
     ConstraintSet as ConstraintSet,
+    DisplaySpec as DisplaySpec,
     KernelSpec as KernelSpec,
     LoweringSpec as LoweringSpec,
     ModulePassSpec as ModulePassSpec,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ChooserSpec,
         CommandSpec,
         ConstraintSet,
+        DisplaySpec,
         KernelSpec,
         LoweringSpec,
         ModulePassSpec,
@@ -262,6 +263,22 @@ class WaveSpecs:
             @hookimpl
             def wave_register_views():
                 yield ViewSpec("bytes", "wave_toy.views:count", "hsaco", "size of code")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_displays(self) -> Iterable[DisplaySpec]:
+        """Register what notebooks show of compiled kernels.
+
+        Fires when a notebook first shows a kernel.
+
+        Example::
+
+            from wave_core.plugin import DisplaySpec, hookimpl
+
+            @hookimpl
+            def wave_register_displays():
+                yield DisplaySpec("toy", "wave_toy.notebook:drawn", "a picture")
         """
         yield from ()
 

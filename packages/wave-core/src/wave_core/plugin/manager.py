@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wave_core import __version__
 from wave_core.backends.spec import BackendSpec
@@ -31,6 +31,7 @@ from wave_core.plugin.results import (
     ChooserSpec,
     CommandSpec,
     ConstraintSet,
+    DisplaySpec,
     KernelSpec,
     LoweringSpec,
     ModulePassSpec,
@@ -145,6 +146,8 @@ class PluginHost:
     """The subcommands that plugins add."""
     views = _Table("wave_register_views", "view", ViewSpec)
     """The views of compiled kernels that plugins add."""
+    displays = _Table("wave_register_displays", "display", DisplaySpec)
+    """What notebooks show of compiled kernels."""
     checks = _Table("wave_register_checks", "check", CheckSpec)
     """What ``wave doctor`` looks for besides packages and devices."""
     presets = _Table("wave_register_presets", "preset", Preset)
@@ -316,6 +319,10 @@ class PluginHost:
     def load_view(self, name: str) -> Callable[[ViewRequest], ViewResult]:
         """The view of that name; raises as `load_target`, but WV0801."""
         return load_named("view", name, self.views)
+
+    def load_display(self, name: str) -> Callable[[Any], str]:
+        """The display of that name; raises as `load_target`, but WV0801."""
+        return load_named("display", name, self.displays)
 
     def load_check(self, name: str) -> Callable[[], tuple[str, str]]:
         """The check of that name; raises as `load_target`, but WV0801."""

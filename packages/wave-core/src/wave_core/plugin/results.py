@@ -45,6 +45,14 @@ class CommandSpec(_NamedObject):
     """A subcommand of ``wave``: a function or a typer application."""
 
 
+class DisplaySpec(_NamedObject):
+    """What a notebook shows of a compiled kernel, below its facts.
+
+    A function from a ``WaveKernel`` to a text of HTML. It is called when a kernel is
+    the value of a cell, so it is quick, and it runs nothing.
+    """
+
+
 class CheckSpec(_NamedObject):
     """Something that ``wave doctor`` looks for, such as a tool that a backend runs.
 
