@@ -396,6 +396,19 @@ def test_what_fits_without_staging_is_compiled_so_and_the_change_is_named():
     )
 
 
+def test_what_compiles_and_could_not_be_used_gives_way_to_the_fewest_passes():
+    told = []
+    found = first_that_fits(
+        auto(512),
+        TWICE,
+        core_alone(told),
+        lambda each, *_: each,
+        needs(256),
+    )
+    assert (found.preset, found.subs[symbol("TILE")]) == ("naive", 512)
+    assert "with `TILE=256` in place of 512 it fits" in told[0]
+
+
 @pytest.mark.parametrize(
     ("most", "helps"),
     [(128, ("with `TILE=128` in place of 512 it fits", "-")), (100, ("-",))],

@@ -151,13 +151,14 @@ def first_that_fits(
     def at_last(settled: WaveCompileOptions) -> T:
         return compiled(settled, traces, 0)
 
-    try:
+    if options.preset != AUTO or _asks_of_passes(options):
         return with_room(last, at_last)
+    try:
+        found = with_room(last, at_last)
+        check(found)
     except UserError as error:
-        asked = options.preset != AUTO or _asks_of_passes(options)
-        if asked:
-            raise
         return _barest(error, last, kernel, session, at_last, check)
+    return found
 
 
 OF_PASSES = frozenset({"disable_passes", "passes", "pipeline"})
