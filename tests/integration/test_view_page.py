@@ -31,7 +31,7 @@ KERNELS = [
     pytest.param([SIMT], "total = tkw.load(a", id="simt"),
     pytest.param(["attention"], "= tkw.mma(tkw.read(k)", id="attention",
                  marks=pytest.mark.fuzz),
-    pytest.param(["softmax"], "row_max = tkw.max(", id="softmax",
+    pytest.param(["softmax"], "power = once(lambda", id="softmax",
                  marks=pytest.mark.fuzz),
 ]  # fmt: skip
 
@@ -192,6 +192,21 @@ def test_every_tab_is_drawn_and_linked_by_the_line(made, tab, arguments, text):
     own = ("chrome:", "data:", "about:")
     asked = [url for url in tab.requests() if not url.startswith(own)]
     assert set(asked) <= {page.as_uri()}
+
+
+@needs_browser
+def test_lines_of_functions_in_other_files_are_those_of_their_callers(made, tab):
+    _, page, _ = made(["softmax"])
+    data = data_of(page)
+    tab.open(page.as_uri())
+    select(tab, page, "most = fold(tkw.max")
+    tab.click("#tab-code")
+    assert len(tab.texts("#panel-code .hit")) > 20
+    tab.click("#tab-cycles")
+    number, line = line_of(data, "return combine(make(), dim=N)")
+    file = Path(data["sources"][number]["file"]).name
+    (row,) = tab.texts("#panel-cycles tr.hit")
+    assert row.startswith(f"{file}:{line}")
 
 
 @needs_browser

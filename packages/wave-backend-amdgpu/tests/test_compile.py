@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from wave_backend_amdgpu.bindings import KEPT
@@ -107,6 +110,28 @@ def test_user_lines_reach_the_mlir_and_the_debug_information(lowered):
     debug = compile_graph(graph, chip, Settings(CodeOptions(debug=True))).artifact.code
     assert b".debug_line" in debug
     assert b".debug_line" not in plain
+
+
+def test_each_line_is_of_its_own_file(lowered, worker):
+    graph, chip = lowered("softmax")
+    settings = Settings(CodeOptions(debug=True), worker=worker, intermediates=True)
+    text = compile_graph(graph, chip, settings).assembly
+    files = dict(
+        re.findall(r'\.file\s+(\d+) .*?([^/"]+)"(?: md5|$)', text, re.MULTILINE)
+    )
+    # Line 0 is of what the compiler adds by itself.
+    rows = re.findall(r"\.loc\s+(\d+) ([1-9]\d*)", text)
+    found = {(files[file], int(line)) for file, line in rows}
+    spans = [
+        part.spans[0]
+        for op in graph.walk()
+        if op.location is not None
+        for part in op.location.parts
+    ]
+    known = {(Path(each.file).name, each.line) for each in spans}
+    known.add((Path(graph.location.file).name, graph.location.line))
+    assert {name for name, _ in found} == {"softmax.py", "rows.py"}
+    assert found <= known
 
 
 @pytest.mark.parametrize("name", ["copy", "gemm"])

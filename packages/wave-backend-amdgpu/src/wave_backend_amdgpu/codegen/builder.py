@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from wave_core.backends.emission import Regions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.backends.emission import Block
     from wave_core.diagnostics import Location
 
@@ -78,12 +80,20 @@ class Builder(Regions[str]):
             self._locations[key] = f"#l{len(self._locations)}"
         return f" loc({self._locations[key]})"
 
-    def location_lines(self) -> list[str]:
-        """The definitions of the locations."""
-        return [
-            f"{name} = loc({quoted(file)}:{line}:{max(column, 1)})"
-            for (file, line, column), name in self._locations.items()
-        ]
+    @property
+    def files(self) -> list[str]:
+        """The files that locations name, each once."""
+        return list(dict.fromkeys(file for file, _, _ in self._locations))
+
+    def location_lines(self, scopes: Mapping[str, str]) -> list[str]:
+        """The definitions of the locations, each in the scope of its file, if any."""
+        lines: list[str] = []
+        for (file, line, column), name in self._locations.items():
+            place = f"{quoted(file)}:{line}:{max(column, 1)}"
+            if file in scopes:
+                place = f"fused<{scopes[file]}>[{place}]"
+            lines.append(f"{name} = loc({place})")
+        return lines
 
     def body_lines(self) -> list[str]:
         """The constants, then everything at the outermost level."""

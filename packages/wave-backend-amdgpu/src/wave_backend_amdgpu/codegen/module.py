@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.builder import reference
-from wave_backend_amdgpu.codegen.debug import scope_lines, scoped
+from wave_backend_amdgpu.codegen.debug import file_scopes, scope_lines, scoped
 from wave_backend_amdgpu.codegen.emitter import Emitter
 from wave_backend_amdgpu.codegen.interface import Interface
 from wave_backend_amdgpu.codegen.memories import (
@@ -115,9 +115,9 @@ def generate(
     bindings = _bind_memories(emit)
     emit.lower(graph.body)
     emit.builder.locate(graph.location)
-    where, aliases = emit.builder.where, emit.builder.location_lines()
-    if options.debug:
-        aliases += scope_lines(graph.name, graph.location)
+    where = emit.builder.where
+    scopes, aliases = _scopes(emit) if options.debug else ({}, [])
+    aliases += emit.builder.location_lines(scopes)
     return Generated(
         name=graph.name,
         body=(*emit.builder.body_lines(), f"return{where if options.debug else ''}"),
@@ -131,6 +131,13 @@ def generate(
         where=scoped(where) if options.debug else where,
         probes=tuple(emit.probes),
     )
+
+
+def _scopes(emit: Emitter) -> tuple[dict[str, str], list[str]]:
+    """The scopes of debug information by file, and their definitions."""
+    location = emit.graph.location
+    names, lines = file_scopes(emit.builder.files, location)
+    return names, [*scope_lines(emit.graph.name, location), *lines]
 
 
 def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
