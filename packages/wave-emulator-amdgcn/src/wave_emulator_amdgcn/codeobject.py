@@ -23,6 +23,9 @@ _MOST_ITEMS = 1024
 _MOST_ARGUMENTS = 4096
 _MOST_SCRATCH = 1 << 20
 
+_FILLS_BYTES = 256
+"""Bytes at the entry for hardware that fills no SGPRs with arguments."""
+
 _METADATA_NOTE = 32
 """NT_AMDGPU_METADATA (LLVM AMDGPU usage, note records)."""
 
@@ -49,6 +52,9 @@ class Kernel:
         block_limit: most work-items of a workgroup.
         block: work-items per axis, where fixed at compile time.
         vgprs: arch VGPRs and AGPRs together.
+        agprs: of these, AGPRs; 0 where the metadata does not say.
+        sgprs: scalar registers, where the metadata says.
+        spilled: vector registers, and scalar ones, that were kept in memory.
         entry: virtual address of the first instruction.
         end: virtual address after the last one.
     """
@@ -61,8 +67,19 @@ class Kernel:
     block_limit: int
     block: tuple[int, int, int] | None
     vgprs: int
+    agprs: int
+    sgprs: int
+    spilled: tuple[int, int]
     entry: int
     end: int
+
+    @property
+    def start(self) -> int:
+        """Where waves begin: hardware that has filled SGPRs skips the code that would.
+
+        Source: LLVM, User Guide for AMDGPU Backend, "Preloaded Kernel Arguments".
+        """
+        return self.entry + (_FILLS_BYTES if self.descriptor.preload_dwords else 0)
 
 
 @dataclass(frozen=True)
@@ -108,6 +125,10 @@ class _KernelRow(msgspec.Struct, rename=lambda name: f".{name}"):
     max_flat_workgroup_size: int = 1024
     reqd_workgroup_size: tuple[int, int, int] | None = None
     vgpr_count: int = 512
+    agpr_count: int = 0
+    sgpr_count: int = 0
+    vgpr_spill_count: int = 0
+    sgpr_spill_count: int = 0
 
 
 class _Metadata(msgspec.Struct):
@@ -196,6 +217,9 @@ def _kernel(elf: ElfFile, name: str, rows: dict[str, _KernelRow]) -> Kernel:
         block_limit=row.max_flat_workgroup_size,
         block=row.reqd_workgroup_size,
         vgprs=row.vgpr_count,
+        agprs=row.agpr_count,
+        sgprs=row.sgpr_count,
+        spilled=(row.vgpr_spill_count, row.sgpr_spill_count),
         entry=entry,
         end=entry + size if size else _end_of_text(elf, entry),
     )

@@ -272,14 +272,9 @@ class _Launch:
 
     def _loop(self, machine: Machine, first: int) -> Loop:
         if self.options.order is None:
-            return Loop(machine, self.program, self._entry())
+            return Loop(machine, self.program, self.kernel.start)
         seed = self.options.order + first
-        return RandomLoop(machine, self.program, self._entry(), seed)
-
-    def _entry(self) -> int:
-        """Preloaded arguments skip the first 256 bytes, which load them."""
-        preloads = self.kernel.descriptor.preload_dwords > 0
-        return self.kernel.entry + (256 if preloads else 0)
+        return RandomLoop(machine, self.program, self.kernel.start, seed)
 
     def _machine(self, first: int, count: int) -> Machine:
         kernel, descriptor = self.kernel, self.kernel.descriptor

@@ -1,4 +1,4 @@
-"""The plugin: ``wave emulate`` and the view of cycles. Imports nothing expensive."""
+"""The plugin: ``wave emulate``, views of machine code. Imports nothing expensive."""
 
 from __future__ import annotations
 
@@ -29,5 +29,12 @@ def wave_register_views() -> Iterable[ViewSpec]:
         "wave_emulator_amdgcn.views:cycles",
         "hsaco",
         "cycles, utilisation and stalls of the machine code",
+        {"debug_lines": True},
+    )
+    yield ViewSpec(
+        "lines",
+        "wave_emulator_amdgcn.views:lines",
+        "hsaco",
+        "instructions, registers and cycles of the machine code, by source line",
         {"debug_lines": True},
     )

@@ -1,4 +1,4 @@
-"""``wave inspect KERNEL --what cycles``: what the machine code costs, and where.
+"""``wave inspect KERNEL --what cycles``, ``--what lines``: what machine code costs.
 
 Like `cli`, one of the few modules that know wave-core.
 """
@@ -6,18 +6,25 @@ Like `cli`, one of the few modules that know wave-core.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.plugin import ViewError, ViewRequest, ViewResult
 from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
+from wave_emulator_amdgcn.costs.listing import listing_of
 from wave_emulator_amdgcn.costs.record import record
 from wave_emulator_amdgcn.costs.sample import measured
+from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
+from wave_emulator_amdgcn.line_table import document, tables
 from wave_runtime.artifact import MANIFEST, code_file
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import scalar_packer
 from wave_runtime.manifest import Manifest
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.codeobject import CodeObject
+    from wave_emulator_amdgcn.launch import LaunchResult
 
 _SMALLER = (
     "choose smaller sizes, as --shape M=256,N=256: the estimate is of one workgroup"
@@ -39,27 +46,49 @@ def cycles(request: ViewRequest) -> ViewResult:
         raise ViewError(str(error), help=_SMALLER if limited else "") from error
 
 
+def lines(request: ViewRequest) -> ViewResult:
+    """Instructions, registers and cycles of a kernel, by line, by loop and by block.
+
+    Cycles are there where the files say how the kernel is launched, and where it can be
+    executed; ``why`` says why not. A code object alone may have one kernel.
+
+    Raises:
+        ViewError: it is no code object that the emulator knows.
+    """
+    try:
+        code = load(request.files[code_file("hsaco")])
+        kernel = code.kernel(_name(request))
+        cost = COSTS.get(code.architecture.name)
+        if cost is None:
+            name = code.architecture.name
+            raise ViewError(f"there is no table of what instructions of {name} cost")
+        listing = listing_of(code, kernel, cost)
+    except EmulatorError as error:
+        raise ViewError(str(error)) from error
+    found, why = Estimate({}, {}), "it is not known how the kernel is launched"
+    if MANIFEST in request.files:
+        try:
+            found, why = estimate(code, kernel, _executed(code, request)), ""
+        except EmulatorError as error:
+            why = str(error)
+    told = document(code, kernel, listing, found, why)
+    return ViewResult(told, tables(told))
+
+
+def _name(request: ViewRequest) -> str | None:
+    """The kernel of the code object; None for the only one."""
+    if MANIFEST in request.files:
+        return _manifest(request).name
+    return request.kernel or None
+
+
 def _cycles(request: ViewRequest) -> ViewResult:
-    manifest = Manifest.from_json(request.files[MANIFEST])
     code = load(request.files[code_file("hsaco")])
-    kernel = code.kernel(manifest.name)
-    named = _named(manifest, request)
-    numbers = {name: value for name, value in named.items() if isinstance(value, int)}
-
-    def make_buffers() -> list[Any]:
-        fresh = _named(manifest, request)
-        return [fresh[row.name] for row in manifest.bindings]
-
-    result = measured(
-        code,
-        make_buffers,
-        grid=_grid(manifest, {**request.shape, **numbers}),
-        kernel=manifest.name,
-        constants=_constants(manifest, named, request.shape),
-    )
+    kernel = code.kernel(_manifest(request).name)
+    result = _executed(code, request)
     found = estimate(code, kernel, result)
     replay = timeline_of(code, kernel, result)
-    document = {
+    told = {
         "kernel": request.kernel,
         "target": request.target,
         "waves": result.waves,
@@ -67,7 +96,30 @@ def _cycles(request: ViewRequest) -> ViewResult:
         **vars(found),
         "timeline": record(replay, result.program, code, found.basis["turns"]),
     }
-    return ViewResult(document, _tables(found))
+    return ViewResult(told, _tables(found))
+
+
+def _manifest(request: ViewRequest) -> Manifest:
+    return Manifest.from_json(request.files[MANIFEST])
+
+
+def _executed(code: CodeObject, request: ViewRequest) -> LaunchResult:
+    """The launch that the manifest describes, or a part of it."""
+    manifest = _manifest(request)
+    named = _named(manifest, request)
+    numbers = {name: value for name, value in named.items() if isinstance(value, int)}
+
+    def make_buffers() -> list[Any]:
+        fresh = _named(manifest, request)
+        return [fresh[row.name] for row in manifest.bindings]
+
+    return measured(
+        code,
+        make_buffers,
+        grid=_grid(manifest, {**request.shape, **numbers}),
+        kernel=manifest.name,
+        constants=_constants(manifest, named, request.shape),
+    )
 
 
 def _named(manifest: Manifest, request: ViewRequest) -> dict[str, Any]:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 DRAWN = ("memory", "schedule", "cycles")
 """Views of plugins whose documents the page draws; of others it shows the tables."""
 
+REPEATED = frozenset({"lines"})
+"""Views that execute a kernel once more for what the page has of `cycles`."""
+
 
 def collect(
     case: KernelCase,
@@ -57,7 +60,7 @@ def collect(
     gathering.pipeline(refusal)
     if gathering.compiled is not None:
         gathering.machine_code()
-        names = session.plugins.views.keys() - set(without)
+        names = session.plugins.views.keys() - REPEATED - set(without)
         gathering.views(sorted(names), lambda name: view_of(session, case, name))
     return gathering.view()
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
 from wave_emulator_amdgcn.costs.meter import Sample
 from wave_emulator_amdgcn.costs.rates import matrix_flops
+from wave_emulator_amdgcn.costs.timeline import step_cycles
 from wave_emulator_amdgcn.costs.turns import MORE
 from wave_emulator_amdgcn.costs.unit import Replay, Unit, unit_of
 
@@ -44,6 +46,8 @@ class Estimate:
         in a turn beside matrix instructions, for each 1000 FLOPs of these.
         stalls: the instructions that waves waited at longest: place, reason, share.
         lines: the same by line of the source; ``?`` where the code has no lines.
+        spent: cycles of a wave by line of the source, waits included, of the mean wave
+            on a full compute unit; they add up to its life.
         basis: what stands for the whole: ``workgroups_executed`` of ``workgroups``,
             ``turns_replayed`` of the ``turns`` of a long loop.
     """
@@ -53,6 +57,7 @@ class Estimate:
     stalls: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
     lines: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
     basis: dict[str, int] = field(default_factory=dict[str, int])
+    spent: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
 
 
 def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate:
@@ -81,7 +86,24 @@ def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate
         "turns": unit.turns.count,
     }
     stalls = _stalls(code, result, sets.stalls)
-    return Estimate(counted, cycles, stalls, _lines(code, sets.stalls), basis)
+    spent = _spent(code, unit, sets)
+    return Estimate(counted, cycles, stalls, _lines(code, sets.stalls), basis, spent)
+
+
+def _spent(code: CodeObject, unit: Unit, sets: Replay) -> list[dict[str, object]]:
+    """What the mean wave of ``sets`` of workgroups spends at each line, most first."""
+    paths, by_pc = unit.turns.paths, Counter[int]()
+    for path in paths:
+        for bound, following in zip_longest(path, path[1:]):
+            by_pc[bound.instruction.pc] += step_cycles(bound, following, unit.cost)
+    sums: dict[str, float] = defaultdict(float)
+    for pc, cycles in sorted(by_pc.items()):
+        sums[code.lines.place(pc) or "?"] += cycles / len(paths)
+    waves = len(paths) * _SETS * unit.resident
+    for (pc, _), cycles in sorted(sets.stalls.items()):
+        sums[code.lines.place(pc) or "?"] += cycles / waves
+    ordered = sorted(sums.items(), key=lambda row: (-row[1], row[0]))
+    return [{"source": source, "cycles": cycles} for source, cycles in ordered]
 
 
 def launch_cycles(unit: Unit, sets: Replay, share: int) -> tuple[float, float]:

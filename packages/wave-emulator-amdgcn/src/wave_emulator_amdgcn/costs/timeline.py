@@ -188,7 +188,8 @@ class Timeline:
         if bound.usage.unit == "mfma":
             for row in rows_of(bound.usage.writes):
                 wave.results[row] = done
-        wave.ready = start + self._step(wave, bound)
+        following = wave.path[wave.at + 1] if wave.at + 1 < len(wave.path) else None
+        wave.ready = start + step_cycles(bound, following, self.cost)
         if self.keep:
             end = done if bound.usage.unit == "mfma" else wave.ready
             self.events.append(
@@ -197,17 +198,6 @@ class Timeline:
             )  # fmt: skip
         wave.at += 1
         self._go_on(wave, bound)
-
-    def _step(self, wave: _Wave, bound: Bound) -> int:
-        """Cycles until the wave may issue its next instruction."""
-        ins, cost = bound.instruction, self.cost
-        if ins.name == "S_NOP":
-            return cost.issue * (ins.get("simm16") + 1)
-        if bound.usage.unit == "branch":
-            following = wave.path[wave.at + 1 : wave.at + 2]
-            taken = following and following[0].instruction.pc != bound.following
-            return cost.branch if taken else cost.issue
-        return cost.issue
 
     def _go_on(self, wave: _Wave, bound: Bound) -> None:
         if wave.at >= len(wave.path) or bound.kind == "end":
@@ -273,7 +263,7 @@ class Timeline:
             work = (("valu", cost.valu), ("mfma", cycles))
             return Price(needs, work, cost.matrix_extra)
         if unit == "valu":
-            return Price((("valu", 0),), (("valu", _vector_cycles(ins, cost)),), 0)
+            return Price((("valu", 0),), (("valu", vector_cycles(ins, cost)),), 0)
         sample = self.samples.get(ins.pc, Sample())
         count = max(1, sample.executions)
         if unit == "lds":
@@ -307,6 +297,17 @@ class Timeline:
         return Price(needs, tuple(work), latency, sample.lds_cycles / count)
 
 
+def step_cycles(bound: Bound, following: Bound | None, cost: Cost) -> int:
+    """Cycles until a wave may issue what follows, if anything does."""
+    ins = bound.instruction
+    if ins.name == "S_NOP":
+        return cost.issue * (ins.get("simm16") + 1)
+    if bound.usage.unit == "branch":
+        taken = following and following.instruction.pc != bound.following
+        return cost.branch if taken else cost.issue
+    return cost.issue
+
+
 def _matrix_rows(bound: Bound, wave: _Wave) -> list[int]:
     """Registers that it reads or writes and that a matrix instruction fills.
 
@@ -326,7 +327,7 @@ def _matrix_rows(bound: Bound, wave: _Wave) -> list[int]:
     return rows_of((bound.usage.reads | bound.usage.writes) & mask)
 
 
-def _vector_cycles(ins: Instruction, cost: Cost) -> int:
+def vector_cycles(ins: Instruction, cost: Cost) -> int:
     """Cycles that a SIMD is busy with a vector instruction."""
     if ins.name.startswith(_CURVED):
         return cost.curved

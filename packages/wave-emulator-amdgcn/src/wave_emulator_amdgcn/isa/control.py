@@ -43,6 +43,7 @@ FIRST = "S_BARRIER_SIGNAL_ISFIRST"
 """A signal that tells the first wave of a workgroup, in SCC, that it was first."""
 SIGNALS = {"S_BARRIER_SIGNAL", FIRST}
 ENDS = {"S_ENDPGM", "S_ENDPGM_SAVED"}
+FAR_JUMPS = {"S_SETPC_B64", "S_SWAPPC_B64", "S_CALL_B64"}
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def bind_jump(ins: Instruction) -> Run | None:
     """Branches, calls and returns; None for other instructions."""
     if ins.name in BRANCHES:
         return _branch(ins)
-    if ins.name in ("S_GETPC_B64", "S_SETPC_B64", "S_SWAPPC_B64", "S_CALL_B64"):
+    if ins.name in FAR_JUMPS or ins.name == "S_GETPC_B64":
         return _program_counter(ins)
     return None
 
