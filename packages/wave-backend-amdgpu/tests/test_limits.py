@@ -100,6 +100,17 @@ def test_a_loop_that_carries_too_much(no_compiler, lowered):
     assert "smaller WaveConstraint" in text
 
 
+def test_a_loop_that_carries_more_than_waves_of_a_simd_share(no_compiler, lowered):
+    settings = {"BLOCK_M": 512, "BLOCK_N": 512, "WAVES_M": 2, "WAVES_N": 4}
+    graph, chip = lowered("gemm", settings=settings)
+    with pytest.raises(UserError) as caught:
+        compile_graph(graph, chip)
+    assert (
+        "`gemm` keeps values in 512 registers of each lane across a loop;"
+        " gfx942 has 256 for each of 8 waves"
+    ) in str(caught.value)
+
+
 def kept_across(rows, *, carry):
     """A kernel with values that live across a loop, which carries one of its own."""
     constraints = [

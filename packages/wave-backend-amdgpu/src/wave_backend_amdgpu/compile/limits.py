@@ -26,9 +26,9 @@ def check_limits(graph: Graph, target: Target) -> Geometry:
     Raises:
         UserError: WV0605.
     """
-    check_lds(graph, target)
-    check_registers(graph, target)
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+    check_lds(graph, target)
+    check_registers(graph, target, geometry.groups_in_step)
     check_grid(graph, geometry)
     return geometry
 

@@ -26,7 +26,7 @@ def check_limits(graph: Graph, target: Target) -> None:
     """
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     check_lds(graph, target, "shared memory")
-    check_registers(graph, target)
+    check_registers(graph, target, geometry.groups_in_step)
     _check_grid(graph, geometry)
 
 

@@ -73,8 +73,14 @@ def check_lds(graph: Graph, target: Target, word: str = "LDS") -> None:
     )
 
 
-def check_registers(graph: Graph, target: Target) -> None:
+def check_registers(graph: Graph, target: Target, waves: int) -> None:
     """Refuse a kernel that keeps more values than a lane has registers.
+
+    Args:
+        graph: The kernel.
+        target: The machine.
+        waves: Waves of a workgroup (`Geometry.groups_in_step`), which run at once and
+            share the registers of a SIMD.
 
     Raises:
         UserError: WV0605.
@@ -83,15 +89,20 @@ def check_registers(graph: Graph, target: Target) -> None:
     if file is None:
         return
     widest = widest_point(graph)
-    if widest.registers > file.per_wave:
-        raise _too_many(graph, target, widest, file.per_wave)
+    if widest.registers > file.limit(waves):
+        raise _too_many(graph, target, widest, waves)
 
 
-def check_carried(graph: Graph, target: Target) -> None:
+def check_carried(graph: Graph, target: Target, waves: int) -> None:
     """Refuse a loop that carries more values than a lane has registers.
 
     Known as soon as values are laid out, long before all of a large tile is expanded:
     no pass makes what a loop carries smaller.
+
+    Args:
+        graph: The kernel.
+        target: The machine.
+        waves: as for `check_registers`.
 
     Raises:
         UserError: WV0605.
@@ -104,9 +115,8 @@ def check_carried(graph: Graph, target: Target) -> None:
             continue
         held = tuple(v for v in loop.body.arguments if _is_carried(v))
         total = sum(words_of(value, _registers(graph, value)) for value in held)
-        if total > file.per_wave:
-            widest = Pressure(total, loop, held)
-            raise _too_many(graph, target, widest, file.per_wave)
+        if total > file.limit(waves):
+            raise _too_many(graph, target, Pressure(total, loop, held), waves)
 
 
 def too_many_spilled(
@@ -141,13 +151,16 @@ def _registers(graph: Graph, value: Op) -> int:
     return placement.layout.registers * prod(count for _, count, _ in placement.steps)
 
 
-def _too_many(graph: Graph, target: Target, widest: Pressure, limit: int) -> Exception:
-    at = widest.at
+def _too_many(graph: Graph, target: Target, widest: Pressure, waves: int) -> Exception:
+    file, at = target.registers, widest.at
+    assert file is not None, "who compares has looked"
+    limit = file.limit(waves)
+    shared = f" for each of {waves} waves" if limit < file.per_wave else ""
     where = "a loop" if isinstance(at, Iterate) else f"`{at.op_name}`" if at else "it"
     return user_error(
         "WV0605",
         f"`{graph.name}` keeps values in {widest.registers} registers of each lane"
-        f" across {where}; {target.name} has {limit}",
+        f" across {where}; {target.name} has {limit}{shared}",
         at=graph.location if at is None else at.location,
         label=f"{widest.registers} registers are in use here",
         notes=("the largest values:", *_largest_values(graph, widest.values)),

@@ -303,7 +303,8 @@ def lower_front(
         printer(options, front.plan.pipeline),
     ]
     if machine_code:
-        observers.append(EarlyLimits(front.target))
+        waves = front.geometry.groups_in_step
+        observers.append(EarlyLimits(front.target, waves))
     verify = Verify.EACH if options.verify_each else Verify.ENDS
     runner = front.plan.runner(observers, verify)
     context = session.plugins.pass_context(front.machine, kernel, front.schedule)

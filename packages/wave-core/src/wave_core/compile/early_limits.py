@@ -20,9 +20,11 @@ class EarlyLimits(PassObserver):
 
     Attributes:
         target: The machine.
+        waves: Waves of a workgroup, which share the registers of a SIMD.
     """
 
     target: Target
+    waves: int
 
     def after_phase(self, phase: Phase, graph: Graph) -> None:
         """Values have layouts: look at what loops carry.
@@ -31,4 +33,4 @@ class EarlyLimits(PassObserver):
             UserError: WV0605.
         """
         if phase == Phase.DISTRIBUTE:
-            check_carried(graph, self.target)
+            check_carried(graph, self.target, self.waves)
