@@ -17,7 +17,7 @@ import check_links
 #: Title of a tab -> the pages in it, by pattern, in this order.
 TABS: dict[str, tuple[str, ...]] = {
     "Wave": ("README.md", "docs/README.md"),
-    "Tutorials": ("docs/tutorial/*.md",),
+    "Tutorials": ("docs/tutorial/*.md", "examples/*.md"),
     "Gallery": ("docs/gallery/*.md",),
     "Coming from": ("docs/coming-from/*.md",),
     "How to": ("docs/howto/*.md",),

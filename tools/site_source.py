@@ -17,6 +17,7 @@ import check_links
 import doc_pages
 import gallery
 import generate_reference
+import notebooks
 import workspace
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def sources() -> list[Path]:
 def gather(out: Path, kernels: Sequence[str] = gallery.USUAL) -> list[Path]:
     """Write the source of the site into a fresh folder; the gallery draws `kernels`."""
     shutil.rmtree(out, ignore_errors=True)
+    for path in notebooks.notebooks():
+        page = out / path.relative_to(workspace.ROOT).with_suffix(".md")
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(notebooks.as_page(path.read_text("utf-8")), encoding="utf-8")
     generate_reference.generate(out / "docs" / "reference")
     gallery.write(out / "docs" / "gallery", kernels)
     written = [path.relative_to(workspace.ROOT) for path in sources()]
