@@ -41,7 +41,7 @@ def poisoned(function, trial, dtype):
     if "out" not in inspect.signature(function).parameters:
         return {}
     places = [torch.full(each.shape, torch.nan).to(dtype) for each in trial.wanted]
-    if function is functions.attention_with_lse:
+    if function.__name__.endswith("_with_lse"):
         places[1] = places[1].float()
     return {"out": places[0] if len(places) == 1 else tuple(places)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import pairwise
 
 import pytest
 import torch
@@ -48,11 +49,20 @@ def attended(dtype, *, kvh=2, m=3, s=5):
     return tuple(leaf(*shape, dtype=narrow) for shape in shapes)
 
 
-def ragged(dtype):
+def ragged(dtype, kvh=2):
     """Two sequences, one behind the other, and where they start."""
-    rows = (each.detach()[0].transpose(0, 1) for each in attended(dtype))
+    made = attended(dtype, kvh=kvh)
+    rows = (e.detach()[0].transpose(0, 1).contiguous() for e in made)
     starts = ([0, 2, 3], [0, 1, 5])
-    return (*rows, *(torch.tensor(each, dtype=torch.int32) for each in starts))
+    return (
+        *(each.requires_grad_() for each in rows),
+        *(torch.tensor(each, dtype=torch.int32) for each in starts),
+    )
+
+
+def served(dtype):
+    """The same of a cache, which nobody trains."""
+    return tuple(each.detach() for each in ragged(dtype))
 
 
 PRODUCT = "x, w -> silu(x * w) + x ** 2"
@@ -74,6 +84,9 @@ def scattered(dtype):
         (leaf(2, 4, dtype=dtype), places[1].int(), leaf(2, 4, dtype=dtype), False),
     ]
 
+
+DEFAULTS = (False, None, None, None, None)
+"""Of `attention_varlen`: causal, window, slopes, cap and scale."""
 
 STARTS = torch.tensor([0, 1, 3], dtype=torch.int32)
 PICKED = torch.tensor([2, 0, 2], dtype=torch.int32)
@@ -102,7 +115,7 @@ def experts(dtype):
 
 def decoded(dtype):
     """A query of each of two sequences, their keys, and where these start."""
-    query, key, value, _, starts = ragged(dtype)
+    query, key, value, _, starts = served(dtype)
     return query[:2], key, value, starts, 4
 
 
@@ -119,6 +132,14 @@ def backwards(dtype):
     rows = tuple(each.detach() for each in attended(dtype))
     result, lse = WAVE.attention_with_lse(*rows)
     return [(*rows, result, lse, torch.randn_like(result))]
+
+
+def ragged_backwards(dtype):
+    """The gradients of a call of attention of sequences."""
+    *rows, query_starts, key_starts = served(dtype)
+    more = query_starts, key_starts, 2, 4
+    result, lse = WAVE.attention_varlen_with_lse(*rows, *more)
+    return [(*rows, result, lse, torch.randn_like(result), *more)]
 
 
 def images(dtype, channels=4, filters=6, within=2, last=False):
@@ -144,13 +165,17 @@ CALLS = {
     "attention_varlen": lambda dtype: [
         (*ragged(dtype), 2, 4),
         (
-            *ragged(dtype),
+            *served(dtype),
             2,
             4,
             torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32),
             torch.ones(3, 2) > 0,
             True,
         ),
+    ],
+    "attention_varlen_backward": ragged_backwards,
+    "attention_varlen_with_lse": lambda dtype: [
+        (*ragged(dtype, kvh=1), 2, 4, True, 2, torch.rand(2), None, 0.5),
     ],
     "attention_with_lse": lambda dtype: attentions(dtype)[1:],
     "combine_tokens": lambda dtype: [
@@ -287,6 +312,20 @@ def attention(query, key, value, causal=False, window=None, bias=None, slopes=No
     )
 
 
+def attention_varlen(query, key, value, query_starts, key_starts, *variant):
+    """One sequence after the other."""
+    words = (*variant[2:], *DEFAULTS[len(variant) - 2 :])
+    causal, window, slopes, softcap, scale = words
+    spans = [pairwise(each) for each in (query_starts, key_starts)]
+    found = []
+    for q, k in zip(*spans, strict=True):
+        rows = query[slice(*q)], key[slice(*k)], value[slice(*k)]
+        heads = (each.transpose(0, 1)[None] for each in rows)
+        one = attention(*heads, causal, window, None, slopes, softcap, scale)
+        found.append(one[0].transpose(0, 1))
+    return torch.cat(found)
+
+
 def layer_norm(x, weight, bias, eps=1e-5):
     return torch_functions.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
@@ -407,6 +446,8 @@ def scatter_rows(table, indices, rows, checked=True):
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
+    "attention_varlen": lambda *given: attention_varlen(*given[:7], *given[9:]),
+    "attention_varlen_with_lse": attention_varlen,
     "attention_with_lse": attention,
     "combine_tokens": lambda rows, places, weights: (
         weights[..., None] * rows[places.long()]
@@ -495,7 +536,12 @@ def test_opcheck(name):
 
 
 # Functions that round what they compute to the type once more than others.
-ROUNDED = {"attention", "attention_with_lse"}
+ROUNDED = {
+    "attention",
+    "attention_varlen",
+    "attention_varlen_with_lse",
+    "attention_with_lse",
+}
 TRAINED = [
     (name, dtype)
     for name in REFERENCES
@@ -617,6 +663,15 @@ def test_operands_without_gradients_are_refused(name):
     with pytest.raises(LaunchError, match=f"`{name}` of .* takes part") as raised:
         WAVE.attention(*attended(torch.float16), **given)
     assert raised.value.code == "WV0714"
+
+
+@pytest.mark.parametrize("name", ["table", "tree"])
+def test_attention_of_a_cache_has_no_gradient(name):
+    given = {"table": torch.arange(5).int(), "tree": torch.ones(3, 2).bool()}
+    with pytest.raises(LaunchError, match=f"`{name}` takes part") as raised:
+        WAVE.attention_varlen(*ragged(torch.float16), 2, 4, **{name: given[name]})
+    assert raised.value.code == "WV0714"
+    assert "test_ops.py" in str(raised.value)
 
 
 def test_attention_is_not_differentiated_twice():

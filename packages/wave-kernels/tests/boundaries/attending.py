@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import torch
 from attention_formula import ACCURACY, attended
-from sequences import wanted as attended_in_sequences
+from sequences import split, wanted as attended_in_sequences
 
 from boundaries.axes import HALVES, Axis, Boundary, Trial, greatest, random
 
@@ -90,6 +90,37 @@ def attention_varlen(dtype, queries, keys, **sizes):
     return Trial(tuple(given), (right,), (limit(given[2]),), most)
 
 
+def sums_of_sequences(given):
+    """By heads; minus infinity where a sequence has no key."""
+    found = [sums(q.transpose(0, 1), k.transpose(0, 1)) for q, k, _ in split(given)]
+    query = given[0]
+    return torch.cat([query.new_zeros(query.shape[1], 0).double(), *found], 1)
+
+
+def attention_varlen_with_lse(dtype, **sizes):
+    trial = attention_varlen(dtype, **sizes)
+    lse = sums_of_sequences(trial.arguments)
+    wanted, limits = (*trial.wanted, lse), (*trial.limits, 1e-3)
+    return Trial(trial.arguments, wanted, limits, trial.named)
+
+
+def attention_varlen_backward(dtype, **sizes):
+    trial = attention_varlen_with_lse(dtype, **sizes)
+    *rows, query_starts, key_starts = trial.arguments
+    wide = [each.double().requires_grad_() for each in rows]
+    result = formula([*wide, query_starts, key_starts])
+    grad = random(*result.shape, dtype=dtype)
+    found = [torch.zeros_like(each) for each in wide]
+    if result.requires_grad:
+        given = torch.autograd.grad(result, wide, grad.double(), allow_unused=True)
+        found = [g if g is not None else f for g, f in zip(given, found, strict=True)]
+    share = {torch.float16: 2e-3, torch.bfloat16: 2e-2}[dtype]
+    limits = tuple(share * max(1.0, greatest(each)) for each in found)
+    results = result.detach().to(dtype), trial.wanted[1].float(), grad
+    arguments = (*rows, *results, query_starts, key_starts)
+    return Trial(arguments, tuple(f.detach() for f in found), limits, trial.named)
+
+
 def attention_decode(dtype, b, keys, **sizes):
     _, key, value, _, starts = sequences(dtype, b=b, queries=1, keys=keys, **sizes)
     query = random(b, sizes["h"], sizes["d"], dtype=dtype)
@@ -105,6 +136,7 @@ HEADS = {
     "d": Axis(8, tile=16, least=1, most=CHANNELS),
     "dv": Axis(9, tile=16, most=CHANNELS),
 }
+SEQUENCE = {"queries": Axis(5), "keys": Axis(7)}
 ROWS = {"m": Axis(5, tile=64), "s": Axis(7, tile=64)}
 ATTENDING = {
     "attention": Boundary(attention, HEADS | ROWS, HALVES),
@@ -112,10 +144,12 @@ ATTENDING = {
     "attention_decode": Boundary(
         attention_decode, HEADS | {"keys": Axis(7, tile=256)}, HALVES
     ),
-    "attention_varlen": Boundary(
-        attention_varlen,
-        HEADS | {"queries": Axis(5), "keys": Axis(7)},
-        HALVES,
+    "attention_varlen": Boundary(attention_varlen, HEADS | SEQUENCE, HALVES),
+    "attention_varlen_backward": Boundary(
+        attention_varlen_backward, HEADS | SEQUENCE, HALVES
+    ),
+    "attention_varlen_with_lse": Boundary(
+        attention_varlen_with_lse, HEADS | SEQUENCE, HALVES
     ),
     "attention_with_lse": Boundary(attention_with_lse, HEADS | ROWS, HALVES),
 }

@@ -247,7 +247,7 @@ def head_attention_kernel(
         found = weighted(total, sums, lead, scoring)
         tkw.write(tkw.cast(found, heads.result), given["output"], mapping=out)
         if lse:
-            sums = _log_sum(greatest, total)
+            sums = log_sum(greatest, total)
             once(lambda: tkw.write(sums, given["lse"]))
 
     return attention
@@ -289,6 +289,6 @@ def base_2(numbers: Any, *dims: Any) -> Any:
     return numbers * tkl.Register[*dims, tkl.f32](LOG2_E)
 
 
-def _log_sum(greatest: Any, total: Any) -> Any:
+def log_sum(greatest: Any, total: Any) -> Any:
     """The natural logarithm of the sum of all powers of a row."""
     return (greatest + tkw.log2(total)) * tkl.Register[B, H, M, tkl.f32](log(2))

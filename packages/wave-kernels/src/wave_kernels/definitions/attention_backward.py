@@ -16,7 +16,7 @@ sums have one order, and each launch gives the same bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,16 @@ from wave_kernels.definitions.attention_tiles import (
     N,
     mapping,
 )
+from wave_kernels.definitions.groups import starts_of
 from wave_kernels.definitions.operands import declared
+from wave_kernels.definitions.ragged_attention import (
+    KEYS,
+    PARTS,
+    QUERIES,
+    enter_sequence,
+    of_all,
+    of_sequence,
+)
 
 if TYPE_CHECKING:
     from wave_core.types import DType
@@ -63,19 +72,81 @@ _NARROW = ((64, 16, 4, 16), (64, 32, 4, 16), (64, 64, 4, 16), (128, 32, 8, 16))
 
 
 @dataclass(frozen=True)
+class _Places:
+    """Where operands and gradients lie.
+
+    Attributes:
+        heads: By batch, head, row and channel.
+        ragged: Whether sequences lie one behind the other, as `ragged_attention` has
+            them.
+    """
+
+    heads: Heads
+    ragged: bool
+
+    def dims(self, name: str) -> tuple[Any, ...]:
+        """Those of a memory, slowest first."""
+        heads = self.heads
+        keys, values, _ = gradient_memories(heads)
+        dense = {"query": heads.query, "key": heads.key, "value": heads.value}
+        dense |= {"output": heads.output, "grad": heads.output}
+        dense |= {"lse": (B, H, M), "delta": (B, H, M)}
+        dense |= {"dquery": heads.query, "dkey": keys, "dvalue": values}
+        return of_all(dense[name]) if self.ragged else dense[name]
+
+    def memory(self, name: str, dtype: DType) -> Any:
+        """One with these dims."""
+        return tkl.Memory[*self.dims(name), tkl.GLOBAL_ADDRESS_SPACE, dtype]
+
+    def read(self, memory: Any, name: str, *dims: Any) -> Any:
+        """A register with these dims behind batch and head."""
+        found = self._mapping(name, dims, written=False)
+        return tkw.read(memory, mapping=found, bounds=self._bounds(dims))
+
+    def write(self, found: Any, memory: Any, name: str, *dims: Any) -> None:
+        """Put a register with these dims where it belongs."""
+        place = self._mapping(name, dims, written=True)
+        tkw.write(found, memory, mapping=place, bounds=self._bounds(dims))
+
+    def _mapping(
+        self, name: str, dims: tuple[Any, ...], *, written: bool
+    ) -> tkw.IndexMapping:
+        return mapping(
+            *(*LEAD, *dims),
+            to=self.dims(name),
+            written=written,
+            group=self.heads.group,
+            parts=PARTS if self.ragged else {},
+        )
+
+    def _bounds(self, dims: tuple[Any, ...]) -> dict[Any, Any] | None:
+        """How many rows a sequence has, where nobody knows before."""
+        ends = {M: QUERIES, K2: KEYS}
+        return {d: ends[d] for d in dims if d in ends} if self.ragged else None
+
+
+@dataclass(frozen=True)
 class _Tile:
     """Products of a tile, and what they say of the gradient of its scores."""
 
-    heads: Heads
+    places: _Places
     scoring: Scoring
     scale: float
     given: dict[str, Any]
 
     def read(self, name: str, *dims: Any) -> Any:
         """An operand of the tile, with these dims behind batch and head."""
-        to = getattr(self.heads, "output" if name == "grad" else name)
-        taken = mapping(*LEAD, *dims, to=to, group=self.heads.group)
-        return tkw.read(self.given[name], mapping=taken)
+        return self.places.read(self.given[name], name, *dims)
+
+    def write(self, found: Any, name: str, *dims: Any) -> None:
+        """A gradient of the tile, with these dims behind batch and head."""
+        self.places.write(found, self.given[name], name, *dims)
+
+    def log_sums(self) -> Any:
+        """Those of the rows, for base 2; finite where a row has seen no key."""
+        least = tkl.Register[B, H, M, tkl.f32](LOWEST)
+        found = self.read("lse", M) * tkl.Register[B, H, M, tkl.f32](LOG2_E)
+        return tkw.maximum(found, least)
 
     def slopes(self, products: Any, grads: Any, lse: Any, delta: Any) -> Any:
         """Powers, and the gradient of the products, both ``[B, H, M, K2]``, f32.
@@ -95,45 +166,40 @@ class _Tile:
         return tkw.read(self.given["bias"])
 
 
-def _log_sums(memory: Any) -> Any:
-    """Those of a tile's rows, for base 2; finite where a row has seen no key."""
-    least = tkl.Register[B, H, M, tkl.f32](LOWEST)
-    found = tkw.read(memory) * tkl.Register[B, H, M, tkl.f32](LOG2_E)
-    return tkw.maximum(found, least)
-
-
 def query_gradient_kernel(
     scale: float,
     mma_types: MMATypes = (None, None),
     *,
     heads: Heads,
     scoring: Scoring = PLAIN,
+    ragged: bool = False,
 ) -> Any:
     """The gradient of queries, by tiles of queries, and ``delta``.
 
     ``scale``, ``heads`` and ``scoring`` are those of `head_attention_kernel`, which
-    gave ``output`` and ``lse``.
+    gave ``output`` and ``lse``; where ``ragged``, of `ragged_attention_kernel`.
 
-    Shapes: as there; ``grad`` as ``output``, ``delta: [B, H, M]``, ``dquery`` as
+    Shapes: as there; ``grad`` as ``output``, ``delta`` as ``lse``, ``dquery`` as
     ``query``. Dtypes: as ``heads`` says, ``lse`` and ``delta`` f32. Accuracy: as
     `key_gradient_kernel`.
     """
-    operands = _operands(heads, scoring)
-    whole = tkl.GLOBAL_ADDRESS_SPACE
-    operands["output"] = tkl.Memory[*heads.output, whole, heads.result]
-    operands["delta"] = tkl.Memory[B, H, M, whole, tkl.f32]
-    operands["dquery"] = tkl.Memory[*heads.query, whole, heads.dtype]
-    out = mapping(*LEAD, DK, M, to=heads.query, written=True)
+    places, own = _Places(heads, ragged), of_sequence(scoring) if ragged else scoring
+    operands = _operands(places, own)
+    operands["output"] = places.memory("output", heads.result)
+    operands["delta"] = places.memory("delta", tkl.f32)
+    operands["dquery"] = places.memory("dquery", heads.dtype)
 
-    @tkw.wave(_spread(M, BLOCK_M, (K2, BLOCK_K2), mma_types, **scoring.seen()))
+    @tkw.wave(_spread(M, BLOCK_M, (K2, BLOCK_K2), mma_types, **own.seen()))
     @declared(operands)
     def query_gradient(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        tile = _Tile(heads, scoring, scale, given)
-        lse = _log_sums(given["lse"])
+        if ragged:
+            enter_sequence(given)
+        tile = _Tile(places, own, scale, given)
+        lse = tile.log_sums()
         rows = [tkw.cast(tile.read(n, M, N), tkl.f32) for n in ("output", "grad")]
         delta = tkw.sum(rows[0] * rows[1], dim=N)
-        tkw.write(delta, given["delta"])
+        tile.write(delta, "delta", M)
         zero = tkl.Register[B, H, DK, M, tkl.f32](0.0)
 
         @tkw.iterate(K2, init_args=[zero])
@@ -145,7 +211,7 @@ def query_gradient_kernel(
             return tkw.mma(keys, tkw.cast(inner, heads.dtype), acc, mma_types[1])
 
         found = total * tkl.Register[B, H, DK, M, tkl.f32](scale * log(2))
-        tkw.write(tkw.cast(found, heads.dtype), given["dquery"], mapping=out)
+        tile.write(tkw.cast(found, heads.dtype), "dquery", DK, M)
 
     return query_gradient
 
@@ -171,30 +237,33 @@ def key_gradient_kernel(
     *,
     heads: Heads,
     scoring: Scoring = PLAIN,
+    ragged: bool = False,
 ) -> Any:
     """The gradients of keys and values, by tiles of keys.
 
     Where heads share keys, each head of queries has gradients of its own, in f32, for
-    somebody to add up.
+    somebody to add up. Where ``ragged``, keys of no sequence have none written.
 
     Shapes: as `query_gradient_kernel`, whose ``delta`` it reads; ``dkey`` and
     ``dvalue`` as ``key`` and ``value`` with `H` heads. Dtypes: as there. Accuracy: 2e-3
     of the largest element in f16, 2e-2 in bf16, for values of the size of 1.
     """
-    operands = _operands(heads, scoring)
-    whole = tkl.GLOBAL_ADDRESS_SPACE
-    dkeys, dvalues, result = gradient_memories(heads)
-    operands["delta"] = tkl.Memory[B, H, M, whole, tkl.f32]
-    operands["dkey"] = tkl.Memory[*dkeys, whole, result]
-    operands["dvalue"] = tkl.Memory[*dvalues, whole, result]
-    k_out = mapping(*LEAD, DK, K2, to=dkeys, written=True)
-    v_out = mapping(*LEAD, DN, K2, to=dvalues, written=True)
+    places, own = _Places(heads, ragged), scoring
+    if ragged:
+        own = replace(of_sequence(scoring), queries=QUERIES)
+    operands = _operands(places, own)
+    result = gradient_memories(heads)[2]
+    operands["delta"] = places.memory("delta", tkl.f32)
+    operands["dkey"] = places.memory("dkey", result)
+    operands["dvalue"] = places.memory("dvalue", result)
 
-    @tkw.wave(_spread(K2, BLOCK_K2, (M, BLOCK_M), mma_types, **scoring.seeing()))
+    @tkw.wave(_spread(K2, BLOCK_K2, (M, BLOCK_M), mma_types, **own.seeing()))
     @declared(operands)
     def key_gradient(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        tile = _Tile(heads, scoring, scale, given)
+        if ragged:
+            enter_sequence(given)
+        tile = _Tile(places, own, scale, given)
         zeros = [tkl.Register[B, H, d, K2, tkl.f32](0.0) for d in (DK, DN)]
 
         @tkw.iterate(M, init_args=zeros)
@@ -204,8 +273,8 @@ def key_gradient_kernel(
         ) -> Any:
             products = _by_rows(tile, ("query", "key"), K1, (M, K2), mma_types[0])
             grads = _by_rows(tile, ("grad", "value"), N, (M, K2), mma_types[0])
-            lse = _log_sums(given["lse"])
-            found = tile.slopes(products, grads, lse, tkw.read(given["delta"]))
+            lse = tile.log_sums()
+            found = tile.slopes(products, grads, lse, tile.read("delta", M))
             powers, inner = (
                 tkw.cast(tkw.permute(x, target_shape=[B, H, K2, M]), heads.dtype)
                 for x in found
@@ -218,8 +287,8 @@ def key_gradient_kernel(
         of_keys, of_values = totals
         factor = tkl.Register[B, H, DK, K2, tkl.f32](scale * log(2))
         of_keys = tkw.cast(of_keys * factor, result)
-        tkw.write(of_keys, given["dkey"], mapping=k_out)
-        tkw.write(tkw.cast(of_values, result), given["dvalue"], mapping=v_out)
+        tile.write(of_keys, "dkey", DK, K2)
+        tile.write(tkw.cast(of_values, result), "dvalue", DN, K2)
 
     return key_gradient
 
@@ -230,20 +299,18 @@ def gradient_memories(heads: Heads) -> tuple[tuple[Any, ...], tuple[Any, ...], D
     return keys, values, heads.dtype if heads.group == 1 else tkl.f32
 
 
-def _operands(heads: Heads, scoring: Scoring) -> dict[str, Any]:
+def _operands(places: _Places, scoring: Scoring) -> dict[str, Any]:
     """What both kernels read."""
-    whole, dtype = tkl.GLOBAL_ADDRESS_SPACE, heads.dtype
-    found = {
-        "query": tkl.Memory[*heads.query, whole, dtype],
-        "key": tkl.Memory[*heads.key, whole, dtype],
-        "value": tkl.Memory[*heads.value, whole, dtype],
-    }
+    heads, whole = places.heads, tkl.GLOBAL_ADDRESS_SPACE
+    found = {n: places.memory(n, heads.dtype) for n in ("query", "key", "value")}
+    if places.ragged:
+        found |= {name: starts_of(B) for name in ("query_starts", "key_starts")}
     if scoring.bias:
-        found["bias"] = tkl.Memory[*scoring.bias, whole, dtype]
+        found["bias"] = tkl.Memory[*scoring.bias, whole, heads.dtype]
     if scoring.alibi:
         found["slopes"] = tkl.Memory[H, whole, tkl.f32]
-    found["grad"] = tkl.Memory[*heads.output, whole, heads.result]
-    found["lse"] = tkl.Memory[B, H, M, whole, tkl.f32]
+    found["grad"] = places.memory("grad", heads.result)
+    found["lse"] = places.memory("lse", tkl.f32)
     return found
 
 

@@ -46,6 +46,7 @@ class Scoring:
             head, stands where the first does; 0 where all do.
         keys: How many keys there are, an expression of at most `K2`; the others are
             hidden.
+        queries: How many queries there are, of at most `M`; others see no key.
         softcap: ``cap(x) = softcap * tanh(x / softcap)``; 0 for no cap.
         bias: The dims of what is added: some of those of the scores, in order, the
             last of them keys. Minus infinity hides a key.
@@ -60,6 +61,7 @@ class Scoring:
     offset: Any = 0
     turn: int = 0
     keys: Any = K2
+    queries: Any = M
     softcap: float = 0.0
     bias: tuple[Any, ...] = ()
     alibi: bool = False
@@ -95,10 +97,13 @@ class Scoring:
 
     def seeing(self) -> dict[str, Any]:
         """The tiles of queries that may see some key of a workgroup, of `spread`."""
+        tiles = sympy.ceiling(self.queries / BLOCK_M)
+        if self.keys != K2:
+            left = self.keys - tkw.WORKGROUP_0 * BLOCK_K2
+            tiles *= sympy.Min(1, sympy.Max(0, left))
         if not self.causal and not self.window:
-            return {}
+            return {} if self.queries == M else {"iters": tiles}
         first = tkw.WORKGROUP_0 * BLOCK_K2 - self.offset
-        tiles = sympy.ceiling(M / BLOCK_M)
         if self.window:
             end = first + BLOCK_K2 + self.window - 1
             tiles = sympy.Min(tiles, sympy.ceiling(end / BLOCK_M))
@@ -151,6 +156,9 @@ class Scoring:
             seen.append(self._place(self.window) > key)
         if self.keys != K2:
             seen.append(tkw.apply_expr(key, lambda k: k < self.keys))
+        if self.queries != M:
+            own = _over_keys(tkw.self_index(M, tkl.i32))
+            seen.append(tkw.apply_expr(own, lambda m: m < self.queries))
         if not seen:
             return scores
         mask = reduce(and_, seen)

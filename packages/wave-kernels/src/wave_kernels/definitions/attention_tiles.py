@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 B = tkl.sym.B
 H = tkl.sym.H
@@ -132,15 +136,21 @@ def _at_least_one(dim: Any, tile: Any) -> Any:
 
 
 def mapping(
-    *dims: Any, to: tuple[Any, ...], written: bool = False, group: int = 1
+    *dims: Any,
+    to: tuple[Any, ...],
+    written: bool = False,
+    group: int = 1,
+    parts: Mapping[Any, tuple[Any, Any]] = MappingProxyType({}),
 ) -> tkw.IndexMapping:
     """A memory with dims ``to`` read, or ``written``, as a register with ``dims``.
 
     ``group`` heads of the register share one of the memory, where it has `KVH`; its
-    `DK` and `DN` are `K1` and `N` of the memory.
+    `DK` and `DN` are `K1` and `N` of the memory. ``parts`` has, for a dim of the memory
+    of which the register's is a part, that one, and where it begins.
     """
     register = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
     named = {_CHANNELS.get(d, d): at for d, at in register.items()}
+    named |= {d: named[of] + at for d, (of, at) in parts.items() if of in named}
     memory = {d: named[H] // group if d == KVH else named[d] for d in to}
     sides = (register, memory) if written else (memory, register)
     return tkw.IndexMapping(len(dims), *sides)

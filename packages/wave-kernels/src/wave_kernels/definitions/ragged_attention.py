@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -18,6 +18,8 @@ from wave_kernels.definitions.attention import (
     Heads,
     MMATypes,
     attended,
+    log_sum,
+    once,
     products,
     slopes_of,
     weighted,
@@ -32,10 +34,14 @@ from wave_kernels.definitions.attention_tiles import (
     H,
     M,
     N,
+    mapping,
     spread,
 )
 from wave_kernels.definitions.groups import enter_part, starts_of
 from wave_kernels.definitions.operands import declared
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TOKENS = tkl.sym.TOKENS
 """Queries of all sequences."""
@@ -53,6 +59,9 @@ FIRST_QUERY, QUERIES = tkl.sym.FIRST_QUERY, tkl.sym.QUERIES
 FIRST_KEY, KEYS = tkl.sym.FIRST_KEY, tkl.sym.KEYS
 """Of the sequence of a workgroup."""
 
+PARTS = {TOKENS: (M, FIRST_QUERY), SLOTS: (K2, FIRST_KEY)}
+"""What a workgroup's sequence has of the rows of all, of `mapping`."""
+
 
 def ragged_attention_kernel(
     scale: float,
@@ -62,6 +71,7 @@ def ragged_attention_kernel(
     scoring: Scoring = PLAIN,
     paged: bool = False,
     tree: bool = False,
+    lse: bool = False,
 ) -> Any:
     """Attention over heads of ``B`` sequences, each with keys of its own.
 
@@ -71,25 +81,29 @@ def ragged_attention_kernel(
     as in `head_attention_kernel`, without a bias; the last query of each sequence
     stands at its last key. With a ``tree`` queries are drafts of what may follow, and
     theirs are the last keys: query m sees draft j where ``tree`` has no zero there.
+    ``lse`` asks for the logarithms of the sums of powers of e of rows' scores.
 
     Shapes: ``query: [TOKENS, H, K1]``, ``key: [SLOTS, KVH, K1]``,
     ``value: [SLOTS, KVH, N]``, both starts ``[B + 1]``, ``table: [ROWS]``,
-    ``tree: [TOKENS, WIDTH]``, ``slopes: [H]``, ``output: [TOKENS, H, N]``; ``M`` and
-    ``K2`` are the most queries and keys that a sequence may have. Dtypes: as ``heads``
-    says; starts and table i32, tree i8, slopes f32. Accuracy: as
+    ``tree: [TOKENS, WIDTH]``, ``slopes: [H]``, ``output: [TOKENS, H, N]``,
+    ``lse: [H, TOKENS]``; ``M`` and ``K2`` are the most queries and keys that a sequence
+    may have. Dtypes: as ``heads`` says; starts and table i32, tree i8, slopes and
+    ``lse`` f32. Accuracy: as
     `head_attention_kernel`.
     """
     lead, scored = (B, H), (B, H, M, K2)
-    own = replace(scoring, offset=KEYS - QUERIES, keys=KEYS, complete=True)
+    own = of_sequence(scoring)
     operands = _operands(heads, own, paged=paged, tree=tree)
+    if lse:
+        whole = tkl.GLOBAL_ADDRESS_SPACE
+        operands["lse"] = tkl.Memory[*of_all((B, H, M)), whole, tkl.f32]
     places = _Places(heads, paged=paged)
 
     @tkw.wave(spread(lead, mma_types[1], TILES, growing=own.growing, **own.seen()))
     @declared(operands)
     def attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        enter_part(given["query_starts"], B, FIRST_QUERY, QUERIES)
-        enter_part(given["key_starts"], B, FIRST_KEY, KEYS)
+        enter_sequence(given)
         gk_scaling = tkl.Register[*scored, tkl.f32](scale)
         slopes = slopes_of(given["slopes"]) if own.alibi else None
 
@@ -103,11 +117,32 @@ def ragged_attention_kernel(
         def values() -> Any:
             return places.keys(given["value"], given.get("table"), (N, K2))
 
-        _, total, sums = attended(lead, scores, values, own, heads.dtype)
+        greatest, total, sums = attended(lead, scores, values, own, heads.dtype)
         found = tkw.cast(weighted(total, sums, lead, own), heads.result)
         places.write(found, given["output"])
+        if lse:
+            logs, memory = log_sum(greatest, total), given["lse"]
+            row = mapping(B, H, M, to=of_all((B, H, M)), parts=PARTS, written=True)
+            once(lambda: tkw.write(logs, memory, mapping=row, bounds={M: QUERIES}))
 
     return attention
+
+
+def of_sequence(scoring: Scoring) -> Scoring:
+    """What is done to the scores of a workgroup's sequence."""
+    return replace(scoring, offset=KEYS - QUERIES, keys=KEYS, complete=True)
+
+
+def of_all(dims: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The dims of a memory of sequences behind each other, by those of a batch."""
+    rows = {M: TOKENS, K2: SLOTS}
+    return tuple(rows.get(dim, dim) for dim in dims if dim != B)
+
+
+def enter_sequence(given: Mapping[str, Any]) -> None:
+    """Set where the rows of a workgroup's sequence are, by the memories of starts."""
+    enter_part(given["query_starts"], B, FIRST_QUERY, QUERIES)
+    enter_part(given["key_starts"], B, FIRST_KEY, KEYS)
 
 
 @dataclass(frozen=True)

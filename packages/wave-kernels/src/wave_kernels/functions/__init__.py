@@ -32,6 +32,10 @@ from wave_kernels.functions.ordered import cumsum, topk
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.quantize import quantize_rows
 from wave_kernels.functions.ragged_attention import attention_varlen
+from wave_kernels.functions.ragged_gradients import (
+    attention_varlen_backward,
+    attention_varlen_with_lse,
+)
 from wave_kernels.functions.rotary import rotary_embedding
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 from wave_kernels.functions.scatter import scatter_add_rows, scatter_rows
@@ -44,6 +48,8 @@ __all__ = [
     "attention_backward",
     "attention_decode",
     "attention_varlen",
+    "attention_varlen_backward",
+    "attention_varlen_with_lse",
     "attention_with_lse",
     "column_sums",
     "combine_tokens",

@@ -22,7 +22,7 @@ from wave_kernels.functions.attention_calls import (
 )
 from wave_kernels.functions.launches import DTYPES, compute_units, launch
 from wave_kernels.functions.options import whole
-from wave_kernels.functions.ragged_attention import (
+from wave_kernels.functions.ragged_calls import (
     check_starts,
     power_of_two,
     room_for,

@@ -15,7 +15,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls an operator."""
 
 
-def _attended(
+def attended(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *others: object
 ) -> torch.Tensor:
     """As many rows as queries, as wide as values."""
@@ -34,12 +34,13 @@ def _with_sums(
     order = others[-1] if len(others) == len(_VARIANT) else layout
     heads = query if order == "bhsd" else query.transpose(1, 2)
     sums = query.new_empty(heads.shape[:3], dtype=torch.float32)
-    return _attended(query, key, value), sums
+    return attended(query, key, value), sums
 
 
-def _like_three(
+def like_three(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *others: object
 ) -> tuple[torch.Tensor, ...]:
+    """A gradient of each."""
     del others
     return tuple(each.new_empty(each.shape) for each in (query, key, value))
 
@@ -71,7 +72,7 @@ _NARROWED = ("query", "key", "value", "bias")
 ATTENTION = WaveOp(
     "attention",
     f"(Tensor query, Tensor key, Tensor value, {_WORDS}) -> Tensor",
-    result=_attended,
+    result=attended,
     trained=_trained,
     narrowed=_NARROWED,
 )
@@ -90,18 +91,8 @@ ATTENTION_BACKWARD = WaveOp(
     "attention_backward",
     "(Tensor query, Tensor key, Tensor value, Tensor result, Tensor lse, Tensor grad,"
     f" {_WORDS}) -> (Tensor, Tensor, Tensor)",
-    result=_like_three,
+    result=like_three,
     narrowed=(*_NARROWED, "result", "grad"),
-)
-
-ATTENTION_VARLEN = WaveOp(
-    "attention_varlen",
-    "(Tensor query, Tensor key, Tensor value, Tensor query_starts, Tensor key_starts,"
-    " int max_queries, int max_keys, Tensor? table=None, Tensor? tree=None,"
-    " bool causal=False, int? window=None, Tensor? slopes=None, float? softcap=None,"
-    " float? scale=None, bool checked=True) -> Tensor",
-    result=_attended,
-    narrowed=("query", "key", "value"),
 )
 
 ATTENTION_DECODE = WaveOp(
@@ -109,6 +100,6 @@ ATTENTION_DECODE = WaveOp(
     "(Tensor query, Tensor key, Tensor value, Tensor key_starts, int max_keys,"
     " Tensor? table=None, int? window=None, Tensor? slopes=None, float? softcap=None,"
     " float? scale=None, int? splits=None, bool checked=True) -> Tensor",
-    result=_attended,
+    result=attended,
     narrowed=("query", "key", "value"),
 )

@@ -6,7 +6,6 @@ from wave_torch.ops.attention import (
     ATTENTION,
     ATTENTION_BACKWARD,
     ATTENTION_DECODE,
-    ATTENTION_VARLEN,
     ATTENTION_WITH_LSE,
 )
 from wave_torch.ops.columns import COLUMN_SUMS
@@ -25,6 +24,11 @@ from wave_torch.ops.nbits import MATMUL_NBITS
 from wave_torch.ops.ordered import CUMSUM, TOPK
 from wave_torch.ops.products import MATMUL
 from wave_torch.ops.quantize import QUANTIZE_ROWS
+from wave_torch.ops.ragged_attention import (
+    ATTENTION_VARLEN,
+    ATTENTION_VARLEN_BACKWARD,
+    ATTENTION_VARLEN_WITH_LSE,
+)
 from wave_torch.ops.rotary import ROTARY_EMBEDDING
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 from wave_torch.ops.scatter import SCATTER_ADD_ROWS, SCATTER_ROWS
@@ -36,6 +40,8 @@ TABLE = (
     ATTENTION_BACKWARD,
     ATTENTION_DECODE,
     ATTENTION_VARLEN,
+    ATTENTION_VARLEN_BACKWARD,
+    ATTENTION_VARLEN_WITH_LSE,
     ATTENTION_WITH_LSE,
     COLUMN_SUMS,
     COMBINE_TOKENS,
