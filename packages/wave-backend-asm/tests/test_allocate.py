@@ -159,3 +159,16 @@ def test_tiles_need_as_many_registers_as_are_live_and_nothing_moves(shape):
     assert vectors == peak(blocks).vectors
     copies = [each for each in blocks[1].operations if each.copies]
     assert all(map(found.idle, copies))
+
+
+def test_a_split_tuple_has_the_lowest_registers_that_are_free():
+    """What the third may not have, the second may."""
+    below, beside, triple = Val("below", 2), Val("beside"), Val("triple", 3)
+    first, second, third = (Part(triple, n, 1) for n in range(3))
+    code = [
+        made(below), made(beside), used(below), op(None, [third]), used(beside),
+        op(None, [first, second]), used(triple),
+    ]  # fmt: skip
+    found = places(code)
+    assert found[beside].first == 2
+    assert found[triple].first == 1

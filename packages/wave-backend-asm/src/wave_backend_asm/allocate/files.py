@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from wave_backend_asm.allocate.points import Held
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.budget import Budget
+    from wave_backend_asm.allocate.points import Points
     from wave_backend_asm.allocate.webs import Web
 
 
 _ALL: tuple[str, ...] = ("v", "a", "s")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """The registers of a value: a file and the number of the first."""
 
     file: str
@@ -22,12 +24,12 @@ class Place:
 
 
 class Files:
-    """At which points of the program each register holds something."""
+    """Which registers hold something at which points of the program."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, points: Points) -> None:
         """Nothing is held."""
         self._budget = budget
-        self._held = {file: [0] * budget.limit(file) for file in _ALL}
+        self._held = {file: Held(points) for file in _ALL}
         self._used = dict.fromkeys(_ALL, 0)
 
     @property
@@ -43,7 +45,7 @@ class Files:
     def place(self, web: Web) -> Place | None:
         """The lowest registers that are free wherever a web is live, now taken."""
         for file in web.files:
-            first = _lowest(self._held[file], web)
+            first = self._lowest(file, web)
             if first is not None:
                 place = Place(file, first)
                 self.take(web, place)
@@ -52,21 +54,24 @@ class Files:
 
     def take(self, web: Web, place: Place) -> None:
         """Hold registers for a web."""
-        held, end = self._held[place.file], place.first + web.width
+        together = 1 if web.split else web.width
         for number, span in enumerate(web.spans, place.first):
-            held[number] |= span
+            self._held[place.file].hold(span, ((1 << together) - 1) << number)
+        end = place.first + web.width
         self._used[place.file] = max(self._used[place.file], end)
 
+    def _lowest(self, file: str, web: Web) -> int | None:
+        """The first register of the lowest that are free."""
+        free = _starts(self._budget.limit(file) - web.width + 1, web.align)
+        together = 1 if web.split else web.width
+        for number, span in enumerate(web.spans):
+            held = self._held[file].during(span)
+            for each in range(number, number + together):
+                free &= ~(held >> each)
+        return (free & -free).bit_length() - 1 if free else None
 
-def _lowest(held: list[int], web: Web) -> int | None:
-    """The first register of the lowest that are free."""
-    spans, width, align = web.spans, web.width, web.align
-    first, last = 0, len(held) - width
-    while first <= last:
-        for number in range(first + width - 1, first - 1, -1):
-            if held[number] & spans[number - first]:
-                first = number + align - number % align
-                break
-        else:
-            return first
-    return None
+
+@cache
+def _starts(end: int, align: int) -> int:
+    """The numbers in front of an end at which a tuple may begin, as bits."""
+    return sum(1 << number for number in range(0, end, align))

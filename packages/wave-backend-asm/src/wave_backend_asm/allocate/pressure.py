@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.budget import Budget
     from wave_backend_asm.allocate.ranges import Ranges
-    from wave_backend_asm.code import Value
 
 
 @dataclass(frozen=True)
@@ -18,28 +17,26 @@ class Peak:
     Attributes:
         vectors: VGPRs and AGPRs that are live there.
         scalars: SGPRs that are live there.
-        holders: values that are live there, the widest first.
+        point: its number.
         source: the line of the author.
     """
 
     vectors: int
     scalars: int
-    holders: tuple[Value, ...]
+    point: int
     source: str
 
 
 def peak_of(ranges: Ranges) -> Peak:
-    """Where most vector registers are live; no allocation needs fewer there."""
+    """Where most vector registers are live."""
     if not ranges.operations:
-        return Peak(0, 0, (), "")
+        return Peak(0, 0, 0, "")
     scalars = ranges.live(scalar=True)
     vectors, rest, before = max(
         (here, scalars[point], -point)
         for point, here in enumerate(ranges.live(scalar=False))
     )
-    holders = sorted(ranges.at(-before), key=lambda value: -value.width)
-    source = ranges.operations[-before].source
-    return Peak(vectors, rest, tuple(holders), source)
+    return Peak(vectors, rest, -before, ranges.operations[-before].source)
 
 
 class NoRoomError(Exception):
@@ -50,10 +47,11 @@ class NoRoomError(Exception):
         budget: what there is.
     """
 
-    def __init__(self, peak: Peak, budget: Budget) -> None:
+    def __init__(self, peak: Peak, ranges: Ranges, budget: Budget) -> None:
         """Says how many are live where, and whose they are."""
         self.peak, self.budget = peak, budget
-        holders = ", ".join(f"{value} ({value.width})" for value in peak.holders[:8])
+        widest = sorted(ranges.at(peak.point), key=lambda value: -value.width)
+        holders = ", ".join(f"{value} ({value.width})" for value in widest[:8])
         super().__init__(
             f"{peak.vectors} vector and {peak.scalars} scalar registers "
             f"are live at {peak.source or 'a point without a line'}; a wave has "

@@ -10,46 +10,55 @@ takes another's place, register by register, can have its registers.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import TYPE_CHECKING
-
-from wave_backend_asm.code import Part, whole
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from wave_backend_asm.allocate.liveness import Bits, Flow, Touch
-    from wave_backend_asm.code import Block, Operation, Value
+    from wave_backend_asm.code import Block, Operation, Part, Value
+
+Span: TypeAlias = tuple[tuple[int, int], ...]
+"""Points, as the first and the last of each row of them."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Live ranges, as bits of points.
+    """Live ranges.
 
     Attributes:
         operations: all of a program; point n lies behind operation n.
-        spans: the points of each register of each value.
+        spans: the points of each register of each value, or of all of them together.
         changes: registers of a wave and of lanes that are live at each point more than
             at the one before.
     """
 
     operations: tuple[Operation, ...]
-    spans: dict[Value, list[int]]
+    spans: dict[Value, tuple[Span, ...]]
     changes: dict[bool, list[int]]
 
     @classmethod
     def of(cls, flow: Flow) -> Ranges:
         """Where the values of a program live."""
         operations = tuple([o for block in flow.blocks for o in block.operations])
-        changes = {scalar: [0] * (len(operations) + 1) for scalar in (True, False)}
-        spans = {value: [0] * value.width for value in flow.bits.first}
-        found = cls(operations, spans, changes)
-        split, start = _split(flow.blocks), 0
+        units, start = _Units(flow.bits, _split(flow.blocks)), 0
+        held: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for block, behind in zip(flow.touched, flow.behind, strict=True):
-            _Stretch(found, flow.bits, split, start).go(block, behind)
+            _hold(held, units, block, start, behind)
             start += len(block)
-        return found
+        spans: dict[Value, tuple[Span, ...]] = {}
+        changes = {scalar: [0] * (len(operations) + 1) for scalar in (True, False)}
+        for value in flow.bits.first:
+            found = tuple([joined(held[unit]) for unit in units.all(value)])
+            spans[value] = found
+            change = changes[value.files == ("s",)]
+            width = 1 if len(found) > 1 else value.width
+            for first, last in chain.from_iterable(found):
+                change[first] += width
+                change[last + 1] -= width
+        return cls(operations, spans, changes)
 
     def live(self, *, scalar: bool) -> list[int]:
         """Registers that are live at each point, of the wave or of lanes."""
@@ -58,21 +67,23 @@ class Ranges:
     def at(self, point: int) -> list[Value]:
         """The values of which a register is live at a point."""
         return [
-            v for v, s in self.spans.items() if any(each >> point & 1 for each in s)
+            value
+            for value, spans in self.spans.items()
+            if any(a <= point <= b for span in spans for a, b in span)
         ]
 
-    def hold(self, unit: Part, first: int, last: int) -> None:
-        """Note that registers are live from one point to another."""
-        if last < first:
-            return
-        value, start, width = unit
-        points = (2 << last) - (1 << first)
-        spans = self.spans[value]
-        for number in range(start, start + width):
-            spans[number] |= points
-        changes = self.changes[value.files == ("s",)]
-        changes[first] += width
-        changes[last + 1] -= width
+
+def joined(rows: Sequence[tuple[int, int]]) -> Span:
+    """Rows of points in their order, as few as there may be."""
+    if len(rows) < 2:
+        return tuple(rows)
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(rows):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return tuple(found)
 
 
 def _split(blocks: Sequence[Block]) -> set[Value]:
@@ -86,45 +97,74 @@ def _split(blocks: Sequence[Block]) -> set[Value]:
     }
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """Operations of a block, from a point on."""
+class _Units:
+    """Registers that are live one by one, or all of a value together.
 
-    ranges: Ranges
-    bits: Bits
-    split: set[Value]
-    start: int
+    A unit is known by the bit of its first register.
+    """
 
-    def go(self, block: Sequence[Touch], behind: int) -> None:
-        """Follow what is live from the end of the block to its start."""
-        first, end = self.bits.first, self.start + len(block)
-        last = dict.fromkeys(self._live(behind), end - 1)
-        live = behind
-        for point in reversed(range(self.start, end)):
-            operation, defined, used = block[point - self.start]
-            live = live & ~defined | used
-            for unit in dict.fromkeys(self._units(operation.defines)):
-                here = last.setdefault(unit, point)
-                if not live >> (first[unit.value] + unit.first) & 1:
-                    self.ranges.hold(unit, point, here)
-                    del last[unit]
-            before = point if operation.early else point - 1
-            for unit in self._units(operation.uses):
-                last.setdefault(unit, before)
-        for unit, here in last.items():
-            self.ranges.hold(unit, self.start, here)
+    def __init__(self, bits: Bits, split: set[Value]) -> None:
+        self._bits, self._split = bits, split
+        self._of: dict[Part, tuple[int, ...]] = {}
 
-    def _units(self, parts: Iterable[Part]) -> Iterable[Part]:
-        """Registers that are live one by one, or all together."""
+    def all(self, value: Value) -> Sequence[int]:
+        """Those of a value."""
+        first = self._bits.first[value]
+        return range(first, first + (value.width if value in self._split else 1))
+
+    def of(self, parts: Sequence[Part]) -> list[int]:
+        """Those of some registers."""
+        found: list[int] = []
         for part in parts:
-            value, first, width = part
-            if value in self.split:
-                yield from (Part(value, n, 1) for n in range(first, first + width))
-            else:
-                yield part
+            units = self._of.get(part)
+            if units is None:
+                value, number, width = part
+                first = self._bits.first[value] + number
+                alone = width if value in self._split else 1
+                units = self._of[part] = tuple(range(first, first + alone))
+            found += units
+        return found
 
-    def _live(self, bits: int) -> Iterable[Part]:
-        for value in self.bits.values(bits):
-            for unit in self._units([whole(value)]):
-                if bits >> (self.bits.first[value] + unit.first) & 1:
-                    yield unit
+    def live(self, bits: int) -> list[int]:
+        """Those of a set of bits."""
+        return [
+            unit
+            for value in self._bits.values(bits)
+            for unit in self.all(value)
+            if bits >> unit & 1
+        ]
+
+
+def _hold(
+    held: defaultdict[int, list[tuple[int, int]]],
+    units: _Units,
+    block: Sequence[Touch],
+    start: int,
+    behind: int,
+) -> None:
+    """Follow what is live from the end of a block to its start, where it has a point.
+
+    Args:
+        held: the rows of points of each unit, to which are added those of the block.
+        units: which there are.
+        block: its operations.
+        start: the point of the first.
+        behind: what is live behind the last.
+    """
+    point = start + len(block)
+    last = dict.fromkeys(units.live(behind), point - 1)
+    for operation, _, _ in reversed(block):
+        point -= 1
+        used = units.of(operation.uses)
+        for unit in {*units.of(operation.defines)}:
+            here = last.pop(unit, point)
+            if unit in used:
+                last[unit] = here
+            else:
+                held[unit].append((point, here))
+        before = point if operation.early else point - 1
+        for unit in used:
+            last.setdefault(unit, before)
+    for unit, here in last.items():
+        if here >= start:
+            held[unit].append((start, here))

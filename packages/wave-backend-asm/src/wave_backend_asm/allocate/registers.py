@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.budget import granted
 from wave_backend_asm.allocate.files import Files, Place
+from wave_backend_asm.allocate.least import Least
 from wave_backend_asm.allocate.liveness import Flow
+from wave_backend_asm.allocate.points import Points
 from wave_backend_asm.allocate.pressure import NoRoomError, peak_of
 from wave_backend_asm.allocate.ranges import Ranges
 from wave_backend_asm.allocate.webs import Web, webs_of
@@ -73,11 +75,15 @@ def allocate(
     """
     flow = Flow.of(blocks)
     ranges = Ranges.of(flow)
-    webs, peak = webs_of(flow, ranges, fixed or {}, spread), peak_of(ranges)
-    tries = (_placed(webs, order, budget, fixed or {}) for order in _ORDERS)
+    count, given = len(ranges.operations), fixed or {}
+    webs, peak = webs_of(flow, ranges, given, spread), peak_of(ranges)
+    free = [web for web in webs if web.values[0] not in given]
+    points = Points(count)
+    orders = _ORDERS if Least.of(free, count).within(budget) else ()
+    tries = (_placed(webs, order, Files(budget, points), given) for order in orders)
     best = _best(tries, granted(peak.vectors))
     if best is None:
-        raise NoRoomError(peak, budget)
+        raise NoRoomError(peak, ranges, budget)
     return best
 
 
@@ -105,10 +111,10 @@ _ORDERS: tuple[_Order, ...] = (
 
 
 def _placed(
-    webs: Sequence[Web], order: _Order, budget: Budget, fixed: Mapping[Value, Place]
+    webs: Sequence[Web], order: _Order, files: Files, fixed: Mapping[Value, Place]
 ) -> Allocation | None:
     """Webs placed in an order; ``None`` where one does not fit."""
-    files, places = Files(budget), {**fixed}
+    places = {**fixed}
     for web in webs:
         if web.values[0] in fixed:
             files.take(web, fixed[web.values[0]])

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.liveness import backwards
+from wave_backend_asm.allocate.ranges import joined
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.liveness import Flow
-    from wave_backend_asm.allocate.ranges import Ranges
+    from wave_backend_asm.allocate.ranges import Ranges, Span
     from wave_backend_asm.code import Block, Operation, Value
 
 
@@ -20,26 +21,29 @@ class Web:
 
     Attributes:
         values: they are all as wide.
+        width: registers of each.
         files: where all of them may live.
         align: that of the one that asks for most.
-        spans: the points at which each register of one of them is live.
+        spans: the points at which each register of one of them is live, or at which
+            all of them are.
         start: which of the program's values comes first in it.
-        bits: their registers, as bits of values.
-        met: what is live where one of them is defined; of those that copies connect.
+        bits: their registers, as bits of values; of those that copies connect.
+        met: what is live where one of them is defined; of the same.
     """
 
     values: list[Value]
+    width: int
     files: tuple[str, ...]
     align: int
-    spans: list[int]
+    spans: tuple[Span, ...]
     start: int
-    bits: int
+    bits: int = 0
     met: int = 0
 
     @property
-    def width(self) -> int:
-        """Registers."""
-        return self.values[0].width
+    def split(self) -> bool:
+        """Whether they are live one by one."""
+        return len(self.spans) > 1
 
     def may_take(self, other: Web) -> bool:
         """Whether one set of registers can hold both.
@@ -55,11 +59,17 @@ class Web:
         self.values += other.values
         self.files = _common(self, other)
         self.align = max(self.align, other.align)
-        pairs = zip(self.spans, other.spans, strict=True)
-        self.spans = [one | two for one, two in pairs]
+        self.spans = _both(self.spans, other.spans)
         self.start = min(self.start, other.start)
         self.bits |= other.bits
         self.met |= other.met
+
+
+def _both(one: tuple[Span, ...], two: tuple[Span, ...]) -> tuple[Span, ...]:
+    """The points of one or the other."""
+    count = max(len(one), len(two))
+    pairs = [spans * count if len(spans) == 1 else spans for spans in (one, two)]
+    return tuple([joined(a + b) for a, b in zip(*pairs, strict=True)])
 
 
 def _common(one: Web, two: Web) -> tuple[str, ...]:
@@ -86,16 +96,19 @@ def webs_of(
     found = {
         value: Web(
             [value],
+            value.width,
             (*value.files, "a") if value in spread else value.files,
             value.align,
             spans,
             start,
-            _bits(flow, value),
         )
         for start, (value, spans) in enumerate(ranges.spans.items())
     }
     pairs = [each for each in _copied(flow.blocks) if not {*each} & {*fixed}]
-    _meet(flow, {value: found[value] for pair in pairs for value in pair})
+    connected = {value: found[value] for pair in pairs for value in pair}
+    for value, web in connected.items():
+        web.bits = _bits(flow, value)
+    _meet(flow, connected)
     for result, operand in pairs:
         one, two = found[result], found[operand]
         if one is not two and one.may_take(two):
@@ -126,6 +139,8 @@ def _copies_all(operation: Operation) -> bool:
 
 def _meet(flow: Flow, webs: dict[Value, Web]) -> None:
     """Take note of what is live where values are defined."""
+    if not webs:
+        return
     for block, behind in zip(flow.touched, flow.behind, strict=True):
         for (operation, defined, used), live in backwards(block, behind):
             others = live

@@ -37,22 +37,44 @@ def forwarded(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
 
 def _homes(lines: Sequence[Line], fixed: Collection[Value]) -> dict[Value, Part]:
     """The register of a tuple that each value can be from the start."""
-    writes: Counter[_Register] = Counter()
-    for line in lines:
-        for part in () if isinstance(line, Label) else line.defines:
-            numbers = range(part.first, part.first + part.width)
-            writes.update((part.value, number) for number in numbers)
+    copies = [
+        (line.operand.value, line.result)
+        for line in lines
+        if isinstance(line, Copy) and _may_be_home(line)
+        if line.operand.value not in fixed
+    ]
+    writes = _writes(
+        lines, {each for value, to in copies for each in (value, to.value)}
+    )
     homes: dict[Value, Part] = {}
-    for line in lines:
-        if not isinstance(line, Copy) or line.result.width != 1:
-            continue
-        value, to = line.operand.value, line.result
-        if value.width > 1 or to.value.width == 1 or value in fixed or value in homes:
-            continue
+    for value, to in copies:
         once = writes[value, 0] == 1 and writes[to.value, to.first] == 1
-        if once and value.files == to.value.files:
+        if once and value not in homes:
             homes[value] = to
     return homes
+
+
+def _may_be_home(line: Copy) -> bool:
+    """It copies a value of one register into a tuple."""
+    value, to = line.operand.value, line.result
+    return (
+        to.width == 1
+        and value.width == 1
+        and to.value.width > 1
+        and value.files == to.value.files
+    )
+
+
+def _writes(lines: Sequence[Line], values: Collection[Value]) -> Counter[_Register]:
+    """How often each register of some values is written."""
+    return Counter(
+        (part.value, number)
+        for line in lines
+        if not isinstance(line, Label)
+        for part in line.defines
+        if part.value in values
+        for number in range(part.first, part.first + part.width)
+    )
 
 
 def renamed(line: Line, homes: dict[Value, Part]) -> Line:
@@ -66,8 +88,8 @@ def renamed(line: Line, homes: dict[Value, Part]) -> Line:
 
 
 def _renamed_instruction(line: Instruction, homes: dict[Value, Part]) -> Instruction:
-    touched = (*line.defines, *line.uses)
-    if not any(part.value in homes for part in touched):
+    values = [part.value for part in (*line.defines, *line.uses)]
+    if homes.keys().isdisjoint(values):
         return line
     return replace(
         line,

@@ -84,6 +84,8 @@ def _jumps(operation: Operation) -> bool:
 
 def _needed(operation: Operation, held: dict[Value, Instruction]) -> list[Instruction]:
     """What has to come in front of an operation, no longer held."""
+    if not held:
+        return []
     rows = [held[p.value] for p in operation.uses if p.value in held]
     return _released(rows, held)
 
@@ -115,6 +117,8 @@ def _endangered(
 def _overwritten(
     operation: Operation, held: dict[Value, Instruction]
 ) -> list[Instruction]:
+    if not held:
+        return []
     written = {part.value for part in operation.defines}
     rows = [row for row in held.values() if any(p.value in written for p in row.uses)]
     return _released(rows, held)

@@ -84,7 +84,8 @@ class Flight:
 
     def needed(self, registers: int) -> int | None:
         """How many may be in flight when registers are touched; ``None``: any."""
-        return self._least(rows_of(registers & self.held))
+        held = registers & self.held
+        return self._least(rows_of(held)) if held else None
 
     def _least(self, rows: Iterable[int]) -> int | None:
         counts = [self.behind[row] for row in rows]
@@ -147,6 +148,8 @@ def _pass(state: State, issued: Issued) -> dict[str, int]:
 
 
 def _needed(flight: Flight, issued: Issued, counter: str) -> int | None:
+    if not flight.behind and not flight.most:
+        return None  # nothing is in flight
     step = issued.step
     touched = step.reads | step.writes
     if issued.counter == counter and not (issued.scalar or flight.scalar):

@@ -6,6 +6,7 @@ over all ways to it. The tables are those that the emulator checks.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,12 +70,14 @@ class _Tables:
 
 
 class _Window:
-    """The instructions behind a point that rows may still concern."""
+    """The instructions behind a point that rows may still concern, the oldest first."""
 
     def __init__(self, tables: _Tables, back: _Back) -> None:
         self._tables = tables
-        self._issued: dict[Step, int] = {step: -n for step, n in back.items()}
+        self._issued: deque[tuple[Step, _Sort, int]] = deque()
         self.clock = 0
+        for step, states in sorted(back.items(), key=lambda item: -item[1]):
+            self._issued.append((step, tables.sort(step), -states))
 
     def missing(self, step: Step) -> int:
         """States that have to be added in front of an instruction."""
@@ -82,8 +85,8 @@ class _Window:
         second = tables.sort(step)
         if not second.ended:
             return 0
-        for first, at in self._issued.items():
-            rows, always = tables.sort(first).rows_to(second)
+        for first, sort, at in self._issued:
+            rows, always = sort.rows_to(second)
             for row in rows if rows and first.meets(step) else always:
                 if self._between(row, at):
                     states = row.needed(tables.chip, first, step)
@@ -94,21 +97,22 @@ class _Window:
         """What a row asks to lie between may lie there."""
         if row.between is None:
             return True
-        return any(row.between(step) for step, n in self._issued.items() if n > at)
+        return any(row.between(step) for step, _, n in self._issued if n > at)
 
     def advance(self, step: Step, added: int) -> None:
         """Go over an instruction in front of which states were added."""
         self.clock += added + step.states
         gone = self.clock - self._tables.most
-        for old in [old for old, at in self._issued.items() if at <= gone]:
-            del self._issued[old]
-        if self._tables.sort(step).begun:
-            self._issued[step] = self.clock
+        while self._issued and self._issued[0][2] <= gone:
+            self._issued.popleft()
+        sort = self._tables.sort(step)
+        if sort.begun:
+            self._issued.append((step, sort, self.clock))
 
     @property
     def back(self) -> _Back:
-        """What lies how many states back."""
-        return {step: self.clock - at for step, at in self._issued.items()}
+        """What lies how many states back; the last of those that are there twice."""
+        return {step: self.clock - at for step, _, at in self._issued}
 
 
 class _Placing:

@@ -1,0 +1,98 @@
+"""The points of a program as the leaves of a tree, so that many are few nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from wave_backend_asm.allocate.ranges import Span
+
+_BITS = 3
+"""A node stands for 8 of those below it."""
+
+
+class Cover(NamedTuple):
+    """Nodes of the tree that stand for some points.
+
+    Attributes:
+        inside: what lies below these are the points, and nothing else.
+        above: these have one of the points below them, or are the point.
+    """
+
+    inside: list[int]
+    above: set[int]
+
+
+class Points:
+    """The tree: level by level, the points first.
+
+    Attributes:
+        nodes: numbers of nodes are lower than this.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._known: dict[Span, Cover] = {}
+        self._levels: list[int] = []
+        self.nodes = 0
+        while count:
+            self._levels.append(self.nodes)
+            self.nodes += count
+            count = -(-count >> _BITS) if count > 1 else 0
+
+    def cover(self, span: Span) -> Cover:
+        """The nodes of some points."""
+        found = self._known.get(span)
+        if found is None:
+            inside: list[int] = []
+            above: set[int] = set()
+            for first, last in span:
+                inside += self._inside(first, last + 1)
+                for level, start in enumerate(self._levels):
+                    shift = level * _BITS
+                    above.add(start + (first >> shift))
+                    above.add(start + (last >> shift))
+            found = self._known[span] = Cover(inside, above)
+        return found
+
+    def _inside(self, low: int, high: int) -> list[int]:
+        """The fewest nodes that stand for a row of points."""
+        found: list[int] = []
+        for start in self._levels:
+            left, right = -(-low >> _BITS), high >> _BITS
+            if left >= right:
+                return [*found, *range(start + low, start + high)]
+            # Whole nodes of the next level lie between.
+            found += range(start + low, start + (left << _BITS))
+            found += range(start + (right << _BITS), start + high)
+            low, high = left, right
+        return found
+
+
+class Held:
+    """The registers of one file, as bits, that are held at each point."""
+
+    def __init__(self, points: Points) -> None:
+        """None is."""
+        self._points = points
+        self._throughout = [0] * points.nodes
+        self._somewhere = [0] * points.nodes
+
+    def during(self, span: Span) -> int:
+        """What is held at one of some points, at the least."""
+        inside, above = self._points.cover(span)
+        throughout, somewhere, found = self._throughout, self._somewhere, 0
+        for node in inside:
+            found |= somewhere[node]
+        for node in above:
+            found |= throughout[node]
+        return found
+
+    def hold(self, span: Span, bits: int) -> None:
+        """Hold registers at some points."""
+        inside, above = self._points.cover(span)
+        throughout, somewhere = self._throughout, self._somewhere
+        for node in inside:
+            throughout[node] |= bits
+            somewhere[node] |= bits
+        for node in above:
+            somewhere[node] |= bits
