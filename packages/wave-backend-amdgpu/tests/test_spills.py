@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 
 import msgspec
 import pytest
 
 from wave_backend_amdgpu.compile.request import Answer
-from wave_backend_amdgpu.compile.spills import spilled_registers, with_fewest_spills
-from wave_core.diagnostics import user_error
+from wave_backend_amdgpu.compile.spills import (
+    check_spills,
+    spilled_registers,
+    with_fewest_spills,
+)
+from wave_core.diagnostics import UserError, user_error
 
 
 def code(*spills):
     """A code object of which only the metadata is there."""
     rows = [
-        {".name": "k", ".vgpr_spill_count": n, ".sgpr_spill_count": 0} for n in spills
+        {
+            ".name": "k",
+            ".vgpr_count": 256,
+            ".vgpr_spill_count": n,
+            ".sgpr_spill_count": 0,
+        }
+        for n in spills
     ]
     text = msgspec.msgpack.encode({"amdhsa.kernels": rows, "amdhsa.version": [1, 2]})
     other = struct.pack("<III4s4s", 4, 4, 1, b"GNU\0", b"junk")
@@ -65,3 +76,23 @@ def test_what_spills_least_is_taken(spills, asked, best):
     text, answer = with_fewest_spills(iter(texts), compiled)
     assert (len(tried), text) == (asked, str(best))
     assert spilled_registers(answer.output) == spills[best]
+
+
+@pytest.mark.parametrize(("spilled", "times"), [(0, 0), (7, 1)])
+def test_what_spills_whatever_its_schedule_is_told(spilled, times, lowered, caplog):
+    graph, chip = lowered("copy")
+    with caplog.at_level(logging.WARNING, logger="wave_core"):
+        check_spills(code(spilled), graph, chip)
+    told = [row.message for row in caplog.records if "WV0608" in row.message]
+    assert len(told) == times
+    whole = "`copy` spills registers on gfx942: 7 of a lane, with 256 in use"
+    assert all(whole in each for each in told)
+
+
+def test_what_spills_by_its_schedule_is_refused(lowered, caplog):
+    graph, chip = lowered("copy")
+    graph.gives_way = True
+    with pytest.raises(UserError, match="WV0605") as caught:
+        check_spills(code(7), graph, chip)
+    assert caught.value.diagnostics[0].data["spilled"] == 7
+    assert not caplog.records

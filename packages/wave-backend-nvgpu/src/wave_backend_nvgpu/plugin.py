@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wave_backend_nvgpu.codes import CODES
 from wave_core.backends.lowered import LOWERED_BY_CORE
 from wave_core.plugin import (
     BackendSpec,
@@ -17,9 +16,6 @@ from wave_core.plugin import (
     TargetSpec,
     hookimpl,
 )
-
-if TYPE_CHECKING:
-    from wave_core.diagnostics import Code
 
 REQUIRES_API = (1, 6)
 
@@ -165,9 +161,3 @@ def wave_register_checks() -> Iterable[CheckSpec]:
     yield CheckSpec("llvmlite", f"{module}:code_generator", "makes PTX")
     yield CheckSpec("ptxas", f"{module}:assembler", "makes machine code of PTX")
     yield CheckSpec("nvdisasm", f"{module}:disassembler", "shows machine code")
-
-
-@hookimpl
-def wave_register_diagnostics() -> Iterable[Code]:
-    """Warnings of this package alone."""
-    return CODES

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wave_core.analysis.capacity import too_many_spilled
+from wave_core.analysis.capacity import tell_spills, too_many_spilled
 from wave_core.diagnostics import UserError
 
 if TYPE_CHECKING:
@@ -96,16 +96,18 @@ def spilled_registers(output: bytes) -> int:
 def check_spills(output: bytes, graph: Graph, target: Target) -> None:
     """Refuse code that spills where another schedule takes fewer registers.
 
-    What spills whatever its schedule runs as it is.
+    What spills whatever its schedule runs as it is, and the user is told.
 
     Raises:
         UserError: WV0605, with what is ``spilled``.
     """
     spilled = spilled_registers(output)
-    if not spilled or not graph.gives_way:
+    if not spilled:
         return
     limit = max(row.vgpr_count for row in _kernels(output))
-    raise too_many_spilled(graph, target, limit, spilled)
+    if graph.gives_way:
+        raise too_many_spilled(graph, target, limit, spilled)
+    tell_spills(graph, target, f"{spilled} of a lane, with {limit} in use")
 
 
 def _kernels(output: bytes) -> list[_Kernel]:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.capacity import too_many_spilled
-from wave_core.diagnostics import make_diagnostic
-from wave_core.diagnostics.diagnostic import Severity
+from wave_core.analysis import capacity
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.compile.remarks import Remarks
     from wave_core.ir import Graph
     from wave_core.targets import Target
-
-_LOG = logging.getLogger("wave_core")
 
 _BYTES = 4
 """Of a register."""
@@ -30,25 +25,15 @@ def check_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
         return
     most = max(remarks.spill_store_bytes, remarks.spill_load_bytes)
     spilled, limit = -(-most // _BYTES), remarks.registers
-    raise too_many_spilled(graph, target, limit, spilled)
+    raise capacity.too_many_spilled(graph, target, limit, spilled)
 
 
 def tell_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
     """Warn where registers go to memory and back."""
-    if not remarks.spilled_bytes:
-        return
-    warning = make_diagnostic(
-        "WV0608",
-        f"`{graph.name}` spills registers on {target.name}:"
-        f" {remarks.spill_store_bytes} bytes are written to local memory and"
-        f" {remarks.spill_load_bytes} read back, with {remarks.registers} registers of"
-        " a thread in use",
-        at=graph.location,
-        label="this kernel",
-        help=(
-            "split the tile among more waves: a smaller WaveConstraint",
-            "or use smaller tiles, fewer stages, or narrower element types",
-        ),
-        severity=Severity.WARNING,
-    )
-    _LOG.warning(warning.render())
+    if remarks.spilled_bytes:
+        moved = (
+            f"{remarks.spill_store_bytes} bytes are written to local memory and"
+            f" {remarks.spill_load_bytes} read back, with {remarks.registers}"
+            " registers of a thread in use"
+        )
+        capacity.tell_spills(graph, target, moved)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from math import prod
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.dependences.storage import buffers_of, static_bytes
 from wave_core.analysis.names import name_of
 from wave_core.analysis.pressure import Pressure, widest_point, words_of
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import make_diagnostic, user_error
+from wave_core.diagnostics.diagnostic import Severity
 from wave_core.ir import PLACEMENT
 from wave_core.ops.control import Iterate
 from wave_core.types import RegisterType
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from wave_core.ops.memory import Allocate
     from wave_core.ops.structure import Argument
     from wave_core.targets import Target
+
+_LOG = logging.getLogger("wave_core")
 
 SHOWN = 4
 """Buffers that a message names."""
@@ -138,6 +142,22 @@ def too_many_spilled(
         limit=limit,
         spilled=spilled,
     )
+
+
+def tell_spills(graph: Graph, target: Target, moved: str) -> None:
+    """Warn (WV0608) that registers go to memory and back: ``moved`` says how many."""
+    warning = make_diagnostic(
+        "WV0608",
+        f"`{graph.name}` spills registers on {target.name}: {moved}",
+        at=graph.location,
+        label="this kernel",
+        help=(
+            "split the tile among more waves: a smaller WaveConstraint",
+            "or use smaller tiles, fewer stages, or narrower element types",
+        ),
+        severity=Severity.WARNING,
+    )
+    _LOG.warning(warning.render())
 
 
 def _is_carried(value: Argument) -> bool:

@@ -33,7 +33,6 @@ _DECLARED_BY = {
     "WV0414": "wave-passes-memory",
     "WV0415": "wave-passes-memory",
     "WV0416": "wave-passes-memory",
-    "WV0608": "wave-backend-nvgpu",
     **dict.fromkeys(("WV0610", "WV0611"), "wave-backend-asm"),
     "WV073": "wave-distributed",
     "WV083": "wave-tune",

@@ -45,4 +45,15 @@ Good:
     WaveCompileOptions(plugin_options={"compiler_time_limit_s": 600})
 Fix: after a limit, raise it or use smaller tiles. After a crash, try another
 tile, schedule or preset, and report it with the input that the notes name.
+
+WV0608: machine code keeps values in memory that do not fit its registers
+Cause: a lane needs more registers than it can have, so the compiler writes some
+to memory and reads them back. Waves of a workgroup that run at once on one SIMD
+share its registers.
+Bad:
+    WaveConstraint(M, 128); WaveConstraint(N, 256)    # 512 values of a lane
+Good:
+    WaveConstraint(M, 64); WaveConstraint(N, 64)
+Fix: this is a warning: the code is right, and slower than it could be. Split
+the tile among more waves, or use smaller tiles or fewer stages.
 """)
