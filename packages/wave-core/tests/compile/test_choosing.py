@@ -421,6 +421,19 @@ def test_a_refusal_names_the_smallest_change_that_fits(most, helps):
     assert caught.value.diagnostics[0].help == helps
 
 
+def test_a_change_does_not_fit_whose_machine_code_spills():
+    fits, spills = needs(256, ("default", "naive")), needs(128, ("default", "naive"))
+
+    def compiled(settled, _, left):
+        # Code is refused for spilling only where there is another way.
+        return (spills if left else fits)(settled)
+
+    with pytest.raises(UserError) as caught:
+        first_that_fits(auto(512), TWICE, core_alone([]), compiled)
+    said = "with `TILE=128` in place of 512 it fits"
+    assert caught.value.diagnostics[0].help == (said, "-")
+
+
 def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
     check, tried = needs(100, ("default", "naive")), []
 

@@ -148,8 +148,11 @@ def first_that_fits(
             continue
         return found
 
+    def compiled_as(settled: WaveCompileOptions, left: int) -> T:
+        return compiled(settled, traces, left)
+
     def at_last(settled: WaveCompileOptions) -> T:
-        return compiled(settled, traces, 0)
+        return compiled_as(settled, 0)
 
     if options.preset != AUTO or _asks_of_passes(options):
         return with_room(last, at_last)
@@ -157,7 +160,7 @@ def first_that_fits(
         found = with_room(last, at_last)
         check(found)
     except UserError as error:
-        return _barest(error, last, kernel, session, at_last, check)
+        return _barest(error, last, kernel, session, compiled_as, check)
     return found
 
 
@@ -175,10 +178,13 @@ def _barest(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
     session: Session,
-    compiled: Callable[[WaveCompileOptions], T],
+    compiled: Callable[[WaveCompileOptions, int], T],
     check: Callable[[T], None],
 ) -> T:
     """What compiles with the fewest passes, where it does.
+
+    A change fits where its machine code spills nothing either, as is asked of a choice
+    that another one could replace.
 
     Raises:
         UserError: ``error``, with the smallest change that fits where it is about fit.
@@ -186,7 +192,7 @@ def _barest(
 
     def refusal(other: WaveCompileOptions) -> UserError | None:
         try:
-            check(compiled(other))
+            check(compiled(other, 1))
         except UserError as refused:
             return refused
         return None
@@ -194,7 +200,7 @@ def _barest(
     fit = needs_too_much(error)
     change = smallest_change(options, kernel, refusal) if fit else ""
     try:
-        found = compiled(replace(options, preset=BARE, passes=(UNSTAGED,)))
+        found = compiled(replace(options, preset=BARE, passes=(UNSTAGED,)), 0)
         check(found)
     except UserError:
         raise (with_help(error, change) if change else error) from None
