@@ -9,22 +9,26 @@ from wave_core.diagnostics import UserError
 from wave_core.ir import (
     ACCESS,
     LANDING,
+    PLACEMENT,
     Access,
     Graph,
+    Placement,
     first_difference,
     parse_graph,
     print_graph,
     problems,
 )
+from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Allocate, GatherToLDS
 from wave_core.ops.structure import Yield
 from wave_core.ops.traits import EffectKind
-from wave_core.symbols import as_expr, lt, symbol
+from wave_core.symbols import Digit, Layout, as_expr, lt, symbol
 from wave_core.types import (
     DTYPES,
     AccessMapping,
     AddressSpace,
     MemoryType,
+    dynamic_symbol,
     iterator_symbol,
 )
 
@@ -77,12 +81,47 @@ def test_a_mapping_connects_other_dims():
     graph, source, buffer = kernel(symbol("P"), symbol("Q"))
     i, j = iterator_symbol(0), iterator_symbol(1)
     mapping = AccessMapping(("M", "N"), (i + 1, j * 2))
-    assert graph.body.append(GatherToLDS(source, buffer, mapping)).mapping is mapping
+    assert (
+        graph.body.append(GatherToLDS(source, buffer, (), mapping)).mapping is mapping
+    )
 
 
-def lowered(landing=None):
+def test_as_many_index_registers_as_the_mapping_uses():
     graph, source, buffer = kernel()
-    op = graph.body.append(GatherToLDS(source, buffer, None, 4))
+    mapping = AccessMapping(
+        ("M", "N"), (dynamic_symbol(0), iterator_symbol(1)), (("M",),)
+    )
+    table = graph.body.append(Splat((M,), DTYPES["i32"], 3))
+    op = graph.body.append(GatherToLDS(source, buffer, (table,), mapping))
+    assert op.indices == (table,)
+    with pytest.raises(UserError, match="1 index registers, 0 are given") as error:
+        graph.body.append(GatherToLDS(source, buffer, (), mapping))
+    assert error.value.code == "WV0402"
+    wide = graph.body.append(Splat((symbol("P"),), DTYPES["i32"], 3))
+    with pytest.raises(UserError, match="index register 0") as error:
+        graph.body.append(GatherToLDS(source, buffer, (wide,), mapping))
+    assert error.value.code == "WV0402"
+
+
+@pytest.mark.parametrize(("elements", "wrong"), [(1, False), (4, True)])
+def test_an_index_register_has_one_element_a_lane(elements, wrong):
+    graph = lowered(Access((LANE, REG), 4), indexed=elements)
+    text = print_graph(graph)
+    assert first_difference(parse_graph(text), graph) is None
+    found = [str(problem) for problem in problems(graph, locations=False)]
+    assert any("4 elements a lane, not 1" in each for each in found) == wrong, found
+
+
+def lowered(landing=None, indexed=0):
+    graph, source, buffer = kernel()
+    indices, mapping = (), None
+    if indexed:
+        indices = (graph.body.append(Splat((M,), DTYPES["i32"], 3)),)
+        layout = Layout.make(64, indexed, {"M": [Digit(1, "reg", 1, indexed)]})
+        graph.facts.put(PLACEMENT, indices[0], Placement(layout, (), (("M", M - M),)))
+        places = (dynamic_symbol(0), iterator_symbol(1))
+        mapping = AccessMapping(("M", "N"), places, (("M",),))
+    op = graph.body.append(GatherToLDS(source, buffer, indices, mapping, 4))
     graph.body.append(Yield())
     row = Access((LANE, REG), 4, lt(LANE, 60))
     graph.facts.put(ACCESS, op, row)

@@ -34,7 +34,7 @@ BARRIER = "shared_memory_barrier"
 def copy(slot, source="a", buffer="t"):
     access = f"@access(coordinates = {PLACE}, registers = 1)"
     landing = f"@landing(coordinates = [{slot}*128 + 64*$WV0 + $LANE], registers = 1)"
-    return f"gather_to_lds %{source}, %{buffer} {access} {landing}"
+    return f"gather_to_lds %{source}, %{buffer}, [] {access} {landing}"
 
 
 def use(slot, name, buffer="t", memory="b"):

@@ -158,6 +158,12 @@ class FactRules:
             self._report(
                 op, f"reads {row.registers} elements a lane, lands {landing.registers}"
             )
+        for position, value in enumerate(op.indices):
+            found = self.registers(value)
+            if found != 1:
+                self._report(
+                    op, f"index register {position} has {found} elements a lane, not 1"
+                )
 
     def _shared_tile(self, op: SharedTile) -> None:
         row, box = self._accesses.get(op.ident), self._boxes.get(op.ident)

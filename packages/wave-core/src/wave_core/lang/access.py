@@ -228,6 +228,7 @@ def gather_to_lds(
     src_mapping: IndexMapping | None = None,
     elements_per_thread: int | None = None,
     *,
+    mapping_dynamic_vals: Sequence[Any] = (),
     tag: str | Iterable[str] | None = None,
 ) -> None:
     """Copy the tile of ``dst`` from ``src``; what reads it waits for it.
@@ -244,6 +245,7 @@ def gather_to_lds(
         src_mapping: The coordinates of ``src`` as expressions of the indices of
             ``dst``.
         elements_per_thread: How many elements one lane copies at a time.
+        mapping_dynamic_vals: Index registers, as `read` takes them.
         tag: Names that schedules use to find the op.
 
     Raises:
@@ -251,10 +253,13 @@ def gather_to_lds(
     """
     location = capture_location()
     sides = None, None
-    mapped, *_ = mapping_of(src, src_mapping, (), sides, location, reading=True)
+    mapped, _, indices = mapping_of(
+        src, src_mapping, mapping_dynamic_vals, sides, location, reading=True
+    )
     fields = {
         "source": src,
         "destination": dst,
+        "indices": indices,
         "mapping": mapped,
         "elements_per_thread": elements_per_thread,
     }

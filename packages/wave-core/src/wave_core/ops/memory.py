@@ -216,9 +216,10 @@ class GatherToLDS(Op, name="gather_to_lds"):
     The data is there once the wave has waited for its copies, and other waves see it
     after the next barrier: ``shared_memory_barrier(wait_async_ops=True)`` does both.
     Until then neither the elements read nor those written may be touched otherwise.
-    Elements that do not exist become 0.
+    Elements that do not exist become 0. Index registers are read when it starts.
 
-    In lowered form the access row says what each lane reads; the landing row says
+    In lowered form the access row says what each lane reads, with one element of each
+    index register for all that it copies; the landing row says
     where it arrives: the lanes of a wave side by side, whatever they read, but for
     targets whose copies take pointers: there each lane arrives where it says. With
     ``box``, what all lanes of the workgroup bring together is a box of so many
@@ -228,11 +229,13 @@ class GatherToLDS(Op, name="gather_to_lds"):
 
     Shapes: without a mapping both memories have the same dims; ``mapping`` gives the
     coordinates of the source as expressions of the destination's indices. Dtypes: the
-    same. Raises: WV0413 for memories that do not fit.
+    same. Raises: WV0402 for index registers that do not fit the mapping, WV0413 for
+    memories that do not fit.
     """
 
     source: Op = operand(help="the memory to copy from")
     destination: Op = operand(help="the buffer in LDS")
+    indices: tuple[Op, ...] = variadic(help="index registers of the mapping")
     mapping: AccessMapping | None = attribute(
         default=None, help="from indices of the buffer to coordinates of the source"
     )
@@ -260,6 +263,7 @@ class GatherToLDS(Op, name="gather_to_lds"):
         if not _connects(self.mapping, source, target):
             what = "the dims of the memories differ, and no mapping connects them"
             raise _unfit(self, what, self.source)
+        _check_indices(self, self.mapping)
 
     def effects(self) -> tuple[Effect, ...]:
         """Reads one memory, and writes the other one some time later."""
@@ -324,7 +328,9 @@ def check_access(
     _check_indices(op, mapping)
 
 
-def _check_indices(op: Read | Write | Atomic, mapping: AccessMapping | None) -> None:
+def _check_indices(
+    op: Read | Write | Atomic | GatherToLDS, mapping: AccessMapping | None
+) -> None:
     wanted = () if mapping is None else mapping.dynamic_dims
     if len(op.indices) != len(wanted):
         raise user_error(
@@ -342,7 +348,10 @@ def _check_indices(op: Read | Write | Atomic, mapping: AccessMapping | None) -> 
 
 
 def _foreign_index(
-    op: Read | Write | Atomic, value: Op, position: int, mapping: AccessMapping
+    op: Read | Write | Atomic | GatherToLDS,
+    value: Op,
+    position: int,
+    mapping: AccessMapping,
 ) -> Exception:
     dims = ", ".join(mapping.register_dims)
     return user_error(
@@ -363,11 +372,7 @@ def _connects(
     if mapping is None:
         return set(source.dims) == set(target.dims)
     fits = set(mapping.register_dims) == set(target.dims)
-    return (
-        fits
-        and len(mapping.coordinates) == len(source.shape)
-        and not mapping.dynamic_dims
-    )
+    return fits and len(mapping.coordinates) == len(source.shape)
 
 
 def _unfit(op: GatherToLDS, what: str, memory: Op) -> Exception:

@@ -68,11 +68,11 @@ class CountCopyWaits(Pass):
                 mem<M, shared, f32, physical[128]>
             %u = allocate {shape = [M], distributed_shape = [`128`], dtype = !f32} :
                 mem<M, shared, f32, physical[128]>
-            gather_to_lds %a, %t
+            gather_to_lds %a, %t, []
                 @access(coordinates = [$LANE + 64*$WV0], registers = 1)
                 @landing(coordinates = [$LANE + 64*$WV0], registers = 1)
             shared_memory_barrier
-            gather_to_lds %a, %u
+            gather_to_lds %a, %u, []
                 @access(coordinates = [$LANE + 64*$WV0], registers = 1)
                 @landing(coordinates = [$LANE + 64*$WV0], registers = 1)
         -   shared_memory_barrier {wait_async_ops = true}

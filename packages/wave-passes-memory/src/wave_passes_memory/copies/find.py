@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.effects import touches, written_memories
-from wave_core.ir import regions, resolve, walk_op
-from wave_core.ops.control import SetSymbol
+from wave_core.ir import region_of, regions, resolve, walk_op
+from wave_core.ops.control import SetSymbol, symbols_set_by
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
 from wave_passes_memory.copies.gathered import plain_source
@@ -58,7 +58,6 @@ def copies(graph: Graph, *, gathered: bool = False) -> list[Copy]:
     of them, and the writes down to the last.
     """
     uniformity = Uniformity(graph)
-    gathered = gathered and not uniformity.own
     written = written_memories(graph.body)
     found: list[Copy] = []
     for region in regions(graph.body):
@@ -68,17 +67,34 @@ def copies(graph: Graph, *, gathered: bool = False) -> list[Copy]:
             copy
             for copy in _of_region(region, gathered=gathered)
             if copy.memory not in written
-            and written.isdisjoint(_tables(copy))
             and _undisturbed(copy)
+            and all(_is_steady(source, copy, written) for source in _sources(copy))
         )
     return found
 
 
-def _tables(copy: Copy) -> list[Op]:
-    """The memories that index registers are read from."""
+def _sources(copy: Copy) -> dict[Read, None]:
+    """The reads that the copy's index registers are."""
     values = [value for read, _ in copy.pairs for value in read.indices]
     sources = [plain_source(value) for value in values]
-    return [resolve(source.memory) for source in sources if source is not None]
+    return dict.fromkeys(source for source in sources if source is not None)
+
+
+def _is_steady(source: Read, copy: Copy, written: set[Op]) -> bool:
+    """Whether the read gives at its place what it would where the copy is.
+
+    Nobody writes the table, and no symbol changes from the read to the copy.
+    """
+    region = region_of(source)
+    last: Op = copy.pairs[-1][1]
+    while last.owner is not region:
+        parent = region_of(last).parent
+        assert parent is not None, "a value is used where it is known"
+        last = parent
+    ops = list(region.ops)
+    between = ops[ops.index(source) : ops.index(last) + 1]
+    changed = any(symbols_set_by(each) for op in between for each in walk_op(op))
+    return resolve(source.memory) not in written and not changed
 
 
 def _kind(read: Read) -> object:

@@ -10,6 +10,7 @@ from wave_core.ir import (
     ACCESS,
     PLACEMENT,
     Access,
+    Placement,
     capture,
     captured_value,
     erase,
@@ -23,17 +24,17 @@ from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.symbols import conjuncts, constant, eq, logical_and, lt
 from wave_core.types import iterator_symbol
+from wave_passes_memory.copies.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ops.base import Op
+    from wave_core.ops.memory import Write
     from wave_core.symbols import Expr, Facts
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
-    from wave_passes_memory.copies.rows import Rows
-    from wave_passes_memory.copies.share import Piece
 
     Index = Mapping[str, Expr]
 
@@ -43,14 +44,15 @@ def plain_source(value: Op) -> Read | None:
     read = resolve(value)
     if not isinstance(read, Read) or read.indices:
         return None
-    if read.is_volatile or has_bounds(read):
+    if read.is_volatile:
         return None
     return read if isinstance(resolve(read.memory), Argument) else None
 
 
-def has_bounds(read: Read) -> bool:
-    """Whether elements within the memory's extents may not exist."""
-    return read.mapping is not None and read.mapping.exists is not None
+def index_reads(pairs: Sequence[tuple[Read, Write]]) -> set[Op]:
+    """The index registers of a copy that are read in its region."""
+    values = {resolve(value) for read, _ in pairs for value in read.indices}
+    return {value for value in values if value.owner is pairs[0][0].owner}
 
 
 def bounded_along(read: Read, dim: str) -> bool:
@@ -131,52 +133,77 @@ def _is_at(
 
 
 class Gathers:
-    """Reads the index registers of a copy for other elements than it did."""
+    """Reads the index registers of copies for other elements than they did.
 
-    def __init__(self, copy: Copy, box: Box, known: RegionFacts, rows: Rows) -> None:
-        self._box = box
+    Copies that take the same from one table share what is read of it.
+    """
+
+    def __init__(self, known: RegionFacts) -> None:
         self._known = known
-        self._rows = rows
-        self._front = copy.pairs[0][0]
+        self._rows = Rows(known.geometry.lanes)
         self._memo: dict[tuple[int, tuple[Expr, ...], Expr | None], Read] = {}
 
-    def indices(self, piece: Piece, before: Op) -> tuple[Op, ...]:
-        """The index registers of a piece, for a read that stands before an op."""
-        index = dict(zip(self._box.dims, piece.index, strict=True))
-        region = region_of(before)
-        return tuple(
-            capture(region, self._read(value, index, piece.store.mask))
-            for value in self._front.indices
-        )
+    def indices(
+        self,
+        copy: Copy,
+        box: Box,
+        places: tuple[Expr, ...],
+        tail: Expr | None,
+        before: Op,
+    ) -> tuple[Op, ...]:
+        """The index registers of what a copy has before an op.
 
-    def _read(self, value: Op, index: Index, tail: Expr | None) -> Read:
-        source = plain_source(value)
-        assert source is not None, "the proof has looked at it"
-        facts = region_of(source).graph.facts
-        row = facts.known(PLACEMENT, source)
-        at = {dim: index[dim].subs({REGISTER: constant(0)}) for dim, _ in row.origin}
-        key = source.ident, tuple(at.values()), tail
+        ``places`` is the logical index of what each lane accesses there, ``tail``
+        where it accesses something.
+        """
+        index = dict(zip(box.dims, places, strict=True))
+        limits = dict(zip(box.dims, box.limits, strict=True))
+        facts = self._known.facts(copy.region)
+        region = region_of(before)
+        found: list[Op] = []
+        for value in copy.pairs[0][0].indices:
+            source = plain_source(value)
+            assert source is not None, "the proof has looked at it"
+            dims = [dim for dim, _ in self._placement(source).origin]
+            at = {dim: index[dim].subs({REGISTER: constant(0)}) for dim in dims}
+            ends = {dim: limits[dim] for dim in dims}
+            mask = self._mask(source, at, ends, tail, facts)
+            found.append(capture(region, self._read(source, at, mask)))
+        return tuple(found)
+
+    def _read(self, source: Read, at: Index, mask: Expr | None) -> Read:
+        key = source.ident, tuple(at.values()), mask
         if key not in self._memo:
+            facts = region_of(source).graph.facts
             new = Read(
                 source.memory, (), source.mapping, source.shape, flags=source.flags
             )
             new.tags = source.tags
             insert_before(source, new)
-            mask = self._mask(at, tail)
-            facts.put(
-                ACCESS, new, Access(Source(source, self._known).addresses(at), 1, mask)
-            )
+            places = Source(source, self._known).addresses(at)
+            facts.put(ACCESS, new, Access(places, 1, mask))
             facts.put(PLACEMENT, new, self._rows.placement(at, 1))
             self._memo[key] = new
         return self._memo[key]
 
-    def _mask(self, at: Index, tail: Expr | None) -> Expr | None:
+    def _mask(
+        self,
+        source: Read,
+        at: Index,
+        ends: Mapping[str, Expr | None],
+        tail: Expr | None,
+        facts: Facts,
+    ) -> Expr | None:
         """Where elements with this part of their index exist."""
-        ends = zip(self._box.dims, self._box.limits, strict=True)
-        found = [lt(at[d], end) for d, end in ends if end is not None and d in at]
+        found = [lt(at[dim], end) for dim, end in ends.items() if end is not None]
+        found += Source(source, self._known).bounds(at)
         if tail is not None:
             found.append(tail)
-        return logical_and(*found) if found else None
+        left = [each for each in found if not facts.prove(each)]
+        return logical_and(*left) if left else None
+
+    def _placement(self, source: Read) -> Placement:
+        return region_of(source).graph.facts.known(PLACEMENT, source)
 
 
 def drop_unused(values: Iterable[Op]) -> None:

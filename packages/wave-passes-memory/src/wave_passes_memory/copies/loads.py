@@ -23,7 +23,7 @@ from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import constant, logical_and, logical_not, lt
-from wave_passes_memory.copies.gathered import Gathers, Source
+from wave_passes_memory.copies.gathered import Source
 from wave_passes_memory.copies.rows import Rows
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.gathered import Gathers
     from wave_passes_memory.copies.prove import Box
     from wave_passes_memory.copies.share import Piece
 
@@ -130,12 +131,14 @@ def store(copy: Copy, value: Op, access: Access) -> None:
 class Loads:
     """The loads of one copy."""
 
-    def __init__(self, copy: Copy, box: Box, known: RegionFacts) -> None:
+    def __init__(
+        self, copy: Copy, box: Box, known: RegionFacts, gathers: Gathers
+    ) -> None:
         self._copy = copy
         self._box = box
         self._shape = copy.buffer.memory_type.shape
         self._rows = Rows(known.geometry.lanes)
-        self._gathers = Gathers(copy, box, known, self._rows)
+        self._gathers = gathers
         self._front = copy.pairs[0][0]
         self._source = Source(self._front, known)
         self._facts = copy.region.graph.facts
@@ -204,7 +207,10 @@ class Loads:
         return Placement(row.layout, row.steps, tuple(origin))
 
     def _load(self, piece: Piece, access: Access, row: Placement, before: Op) -> Op:
-        indices = self._gathers.indices(piece, before)
+        tail = piece.store.mask
+        indices = self._gathers.indices(
+            self._copy, self._box, piece.index, tail, before
+        )
         return load(self._copy, access, row, before, indices)
 
     def _placement(self, piece: Piece) -> Placement:

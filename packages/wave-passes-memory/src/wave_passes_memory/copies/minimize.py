@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import access_count
 from wave_core.analysis.symbol_uses import symbols_set
-from wave_core.ir import ACCESS, Access, erase, resolve
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ir import ACCESS, Access, erase
+from wave_core.ops.memory import Allocate, Read
 from wave_core.passes import Pass, option
 from wave_core.symbols import eq, logical_and
 from wave_passes_memory.copies.find import copies
-from wave_passes_memory.copies.gathered import Source, drop_unused
+from wave_passes_memory.copies.gathered import (
+    Gathers,
+    Source,
+    drop_unused,
+    index_reads,
+)
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.loads import Branches, Loads, store
 from wave_passes_memory.copies.prove import bare_readers, prove
@@ -89,15 +94,15 @@ class MinimizeGlobalLoads(Pass):
         known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
         widest = self.max_bits or context.target.memory.max_access_bits
-        branches = Branches(graph)
+        branches, gathers = Branches(graph), Gathers(known)
         changed = False
         for copy in copies(graph, gathered=True):
             box = prove(copy, points, known)
             if box is None:
                 context.count("copies_not_proved")
                 continue
-            found = _Replacement(copy, box, known, points, widest, branches)
-            changed |= found.run(context)
+            found = _Replacement(copy, box, known, points, widest)
+            changed |= found.run(context, branches, gathers)
         return changed
 
 
@@ -126,10 +131,8 @@ class _Replacement:
         known: RegionFacts,
         points: LanePoints,
         widest: int,
-        branches: Branches,
     ) -> None:
         self._copy = copy
-        self._branches = branches
         self._box = box
         self._known = known
         self._points = points
@@ -138,7 +141,7 @@ class _Replacement:
         kind = copy.memory.memory_type
         self._shape = tuple(known.geometry.bind(e) for e in kind.storage_shape)
 
-    def run(self, context: PassContext) -> bool:
+    def run(self, context: PassContext, branches: Branches, gathers: Gathers) -> bool:
         """Replace the copy if that is cheaper."""
         readers: dict[Read, Access] | None = {}
         if not self._box.fills:
@@ -150,7 +153,8 @@ class _Replacement:
         before = self._cost_before()
         if self._cost(plan.pieces, fill=fill) >= before:
             return False
-        self._emit(plan, fill=fill)
+        loads = Loads(self._copy, self._box, self._known, gathers)
+        self._emit(plan, loads, branches, fill=fill)
         facts = self._copy.region.graph.facts
         for reader, row in (readers or {}).items():
             facts.put(ACCESS, reader, row)
@@ -211,13 +215,13 @@ class _Replacement:
             p.store.mask is not None or (not fill and p.exists is not None)
             for p in pieces
         ]
-        loads = len(pieces) * (1 + len(_registers(self._copy.pairs[:1])))
+        loads = len(pieces) * (1 + len(index_reads(self._copy.pairs[:1])))
         return loads, sum(2 if mask else 1 for mask in masked)
 
     def _cost_before(self) -> tuple[int, int]:
         """Loads and stores of a thread; a masked store counts twice."""
         facts = self._copy.region.graph.facts
-        loads, stores = len(_registers(self._copy.pairs)), 0
+        loads, stores = len(index_reads(self._copy.pairs)), 0
         for read, write in self._copy.pairs:
             source, target = facts.known(ACCESS, read), facts.known(ACCESS, write)
             most = self._widest // self._bits
@@ -226,12 +230,13 @@ class _Replacement:
             stores += access_count(target, most) * (2 if masked else 1)
         return loads, stores
 
-    def _emit(self, plan: _Plan, *, fill: bool) -> None:
-        loads = Loads(self._copy, self._box, self._known)
+    def _emit(
+        self, plan: _Plan, loads: Loads, branches: Branches, *, fill: bool
+    ) -> None:
         if plan.guard is None:
             values = loads.emit(plan.pieces)
         else:
-            values = loads.guarded(plan.pieces, plan.guard, self._branches)
+            values = loads.guarded(plan.pieces, plan.guard, branches)
         for piece, value in zip(plan.pieces, values, strict=True):
             self._store(piece, value, fill=fill)
 
@@ -240,9 +245,3 @@ class _Replacement:
         if not fill and piece.exists is not None:
             row = row.where(piece.exists)
         store(self._copy, value, row)
-
-
-def _registers(pairs: tuple[tuple[Read, Write], ...]) -> set[Op]:
-    """The index registers that are read where the copy is."""
-    values = {resolve(value) for read, _ in pairs for value in read.indices}
-    return {value for value in values if value.owner is pairs[0][0].owner}

@@ -18,6 +18,7 @@ from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument
 from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
+from wave_passes_memory.copies.gathered import Gathers
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
 from wave_passes_memory.dma.boxes import as_boxes
@@ -50,6 +51,8 @@ class CopyDirectToLds(Pass):
     buffer is in which element each lane names, and a swizzle that takes bank
     conflicts away from the reads costs nothing. Elements that do not exist become
     zeros, or are left out, as before. A copy is waited for where barriers are placed.
+    Where a table that nobody writes says which rows are copied, each lane reads the
+    entry of what it names, before its copy and once for all copies that need it.
 
     With ``cheaper`` that happens where a thread issues less than it does now, with
     ``demanded`` wherever it is possible, with a warning where it is not. With
@@ -73,7 +76,7 @@ class CopyDirectToLds(Pass):
         -       @placement(layout = #layout(64x1 {M: (lane/1%64)}), origin = [["M",
         -       `0`]])
         -   write %x, %t, [] @access(coordinates = [$LANE], registers = 1)
-        +   gather_to_lds %a, %t {elements_per_thread = 4}
+        +   gather_to_lds %a, %t, [] {elements_per_thread = 4}
         +       @access(coordinates = [4*$LANE + $REG], registers = 4,
         +       mask = $LANE < 16)
         +       @landing(coordinates = [4*$LANE + $REG], registers = 4,
@@ -108,7 +111,7 @@ class CopyDirectToLds(Pass):
         known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
         by_buffer: dict[Allocate, list[Transfer]] = {}
-        for copy in copies(graph):
+        for copy in copies(graph, gathered=True):
             if copy.pairs[0][0].flags != "none":
                 why = Refusal("its flags have no form in a direct copy")
                 self._refused(copy.pairs[0][0], copy.buffer, why, context)
@@ -123,11 +126,11 @@ class CopyDirectToLds(Pass):
         for buffer, read in detours(graph).items():
             why = Refusal("its elements change order on the way", layout=True)
             self._refused(read, buffer, why, context)
-        changed = False
+        changed, gathers = False, Gathers(known)
         for buffer, transfers in by_buffer.items():
             plans = self._chosen(transfers, context)
             if plans:
-                self._replace(buffer, plans, points, context)
+                self._replace(buffer, plans, gathers, points, context)
                 changed = True
         return changed
 
@@ -154,6 +157,7 @@ class CopyDirectToLds(Pass):
         self,
         buffer: Allocate,
         plans: list[DirectPlan],
+        gathers: Gathers,
         points: LanePoints,
         context: PassContext,
     ) -> None:
@@ -165,7 +169,7 @@ class CopyDirectToLds(Pass):
         for plan in plans:
             parts, box = as_boxes(plan, order) if self.boxes else ([plan], ())
             for part in parts:
-                part.emit(scheme, box)
+                part.emit(scheme, gathers, box)
                 context.count("boxes_copied", part.count if box else 0)
                 context.count("direct_copies", part.count)
             plan.replaced()

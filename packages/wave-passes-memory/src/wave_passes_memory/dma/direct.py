@@ -14,7 +14,7 @@ from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.memory import GatherToLDS
 from wave_core.symbols import constant, logical_and, lt, symbol
 from wave_core.targets import BufferBounds
-from wave_passes_memory.copies.gathered import Source
+from wave_passes_memory.copies.gathered import Source, drop_unused, index_reads
 from wave_passes_memory.copies.share import flat_offset
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
     from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.gathered import Gathers
     from wave_passes_memory.copies.prove import Box
     from wave_passes_memory.layouts.schemes import Scheme
 
@@ -70,7 +71,7 @@ class Transfer:
         """The cost now: loads and stores, of elements side by side at once."""
         facts = self.copy.region.graph.facts
         widest = self.target.memory.max_access_bits // self.bits
-        issued = held = 0
+        issued, held = len(index_reads(self.copy.pairs)), 0
         for op in self.copy.members:
             row = facts.known(ACCESS, op)
             issued += access_count(row, widest)
@@ -219,7 +220,8 @@ class DirectPlan:
     @property
     def cost(self) -> Cost:
         """No access of LDS, and nothing is held on the way."""
-        return Cost(self.count, 0)
+        own = index_reads(self.transfer.copy.pairs[:1])
+        return Cost(self.count * (1 + len(own)), 0)
 
     def refusal(self) -> Refusal | None:
         """Why this width does not do."""
@@ -298,6 +300,11 @@ class DirectPlan:
         places = zip(box.shared, reversed(found), strict=True)
         return Access(tuple(shared + place for shared, place in places), self.width)
 
+    def _index(self, elements: Access) -> tuple[Expr, ...]:
+        """The logical index of elements of the buffer."""
+        rows = zip(self.transfer.box.base, elements.coordinates, strict=True)
+        return tuple(base + place for base, place in rows)
+
     def _landing(self, number: int, places: Access, elements: Access) -> Access:
         """Where ``elements`` arrive; some lanes may have none to write."""
         conditions = [lt(self._chunk(number), self.chunks)]
@@ -308,8 +315,7 @@ class DirectPlan:
     def _source(self, number: int, elements: Access) -> Access:
         """The elements of the buffer that a run of op ``number`` reads."""
         transfer, box = self.transfer, self.transfer.box
-        index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
-        named = dict(zip(box.dims, index, strict=True))
+        named = dict(zip(box.dims, self._index(elements), strict=True))
         source = Source(transfer.copy.pairs[0][0], transfer.known)
         found = source.addresses(named)
         mask = self._all_of(
@@ -324,34 +330,34 @@ class DirectPlan:
 
     def _exists(self, elements: Access) -> list[Expr]:
         """The conditions under which the elements of a run exist."""
-        box = self.transfer.box
-        places = [place.subs(_FIRST) for place in elements.coordinates]
-        return box.exists(
-            tuple(b + place for b, place in zip(box.base, places, strict=True))
-        )
+        index = self._index(elements)
+        return self.transfer.box.exists(tuple(place.subs(_FIRST) for place in index))
 
     def _all_of(self, conditions: list[Expr]) -> Expr | None:
         """The conditions that do not always hold; ``None`` where all do."""
         left = [c for c in conditions if not self._facts.prove(c)]
         return logical_and(*left) if left else None
 
-    def emit(self, scheme: Scheme, box: tuple[int, ...] = ()) -> None:
+    def emit(self, scheme: Scheme, gathers: Gathers, box: tuple[int, ...] = ()) -> None:
         """Copies where the last write of the tile was; each of a ``box``, if given."""
         copy = self.transfer.copy
-        region = copy.region
+        region, front = copy.region, copy.pairs[0][0]
         kind = copy.buffer.memory_type
         for number in range(self.count):
             places = self._places(number)
             elements = scheme.undo(places, kind, self._facts)
+            index = self._index(elements)
+            tail = self._all_of([lt(self._chunk(number), self.chunks)])
             op = GatherToLDS(
                 capture(region, copy.memory),
                 capture(region, copy.buffer),
+                gathers.indices(copy, self.transfer.box, index, tail, front),
                 copy.mapping,
                 self.width,
                 box,
             )
-            op.tags = copy.pairs[0][0].tags
-            insert_before(copy.pairs[-1][1], op, copy.pairs[0][0])
+            op.tags = front.tags
+            insert_before(copy.pairs[-1][1], op, front)
             landing = self._landing(number, places, elements)
             source = self._source(number, elements)
             region.graph.facts.put(ACCESS, op, self._of_all(source))
@@ -368,8 +374,10 @@ class DirectPlan:
     def replaced(self) -> None:
         """Take what did it before out of the kernel."""
         for read, write in self.transfer.copy.pairs:
+            indices = read.indices
             erase(write)
             erase(read)
+            drop_unused(indices)
 
 
 def _neighbours(row: Access) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def gather_to_lds(op: GatherToLDS, program: Program) -> Step:
     """Move the elements at once; whoever touches them too early is reported."""
-    source = Accessor(op, op.source, program, "to_lds")
+    source = Accessor(op, op.source, program, "to_lds", op.indices)
     target = Accessor(op, op.destination, program, "landing")
     anywhere = program.target.direct_by_pointer
 

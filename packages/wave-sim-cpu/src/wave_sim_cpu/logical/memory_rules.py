@@ -68,7 +68,7 @@ def atomic(op: Atomic, state: State) -> None:
 def gather_to_lds(op: GatherToLDS, state: State) -> None:
     """Read a tile and write it, at once."""
     dims = op.destination.memory_type.shape
-    data = _gather(_Access(op, op.source, dims, state, (op.mapping, ())))
+    data = _gather(_Access(op, op.source, dims, state, (op.mapping, op.indices)))
     _scatter(_Access(op, op.destination, dims, state, (None, ())), data, dims, state)
 
 

@@ -33,7 +33,7 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
             "WV9905", f"`{op.op_name}` has no access rows", at=op.location
         )
     _check_machine(op, emit, source, row.registers * source.dtype.bits)
-    probe(op, op.source, emit)
+    probe(op, op.source, emit, op.indices)
     index = place_of(emit, source, copied_piece(op, emit, source, row))
     base = emit.index(landing_base(op, emit, target, landing))
     kind = vector(stored(source.dtype), row.registers)

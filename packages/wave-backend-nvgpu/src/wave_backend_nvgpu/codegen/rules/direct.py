@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen.rules.boxes import copy_box
 from wave_core.backends import lowers
 from wave_core.backends.emission.accesses import ALIGNMENT, simple
+from wave_core.backends.emission.copies import with_indices
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS, LANDING, Access, resolve
@@ -55,7 +56,8 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
     if op.box:
         copy_box(op, emit, row, landing)
         return
-    source = _side(op, emit, emit.memories[resolve(op.source).ident], row)
+    found = with_indices(op, emit, row)
+    source = _side(op, emit, emit.memories[resolve(op.source).ident], found)
     target = _side(op, emit, emit.memories[resolve(op.destination).ident], landing)
     size = row.registers * source.memory.dtype.bytes
     unit = gcd(size, source.alignment(emit), target.alignment(emit))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.backends.emission.accesses import FlatArray, Piece, simple
+from wave_core.backends.emission.accesses import (
+    FlatArray,
+    Piece,
+    by_register,
+    simple,
+)
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, GatherToLDS
@@ -16,6 +21,18 @@ if TYPE_CHECKING:
     from wave_core.ir import Access, Graph
 
 
+def with_indices(op: GatherToLDS, emit: Emission, row: Access) -> Access:
+    """What a copy reads, by the values of its index registers.
+
+    Each of them has one element a lane, whatever the lane copies.
+    """
+    if not op.indices:
+        return row
+    (known,) = by_register(op.indices, emit, 1)
+    del known[REGISTER]
+    return row.mapped(lambda expr: expr.subs(known))
+
+
 def _offset(emit: Emission, memory: FlatArray, row: Access) -> Expr:
     rows = zip(row.coordinates, memory.strides, strict=True)
     return emit.expr(total([place * stride for place, stride in rows]))
@@ -25,6 +42,7 @@ def copied_piece(
     op: GatherToLDS, emit: Emission, memory: FlatArray, row: Access
 ) -> Piece:
     """The elements that a lane reads: neighbours that exist together."""
+    row = with_indices(op, emit, row)
     offset = _offset(emit, memory, row)
     first = offset.subs({REGISTER: constant(0)})
     mask = None if row.mask is None else emit.expr(row.mask)

@@ -28,7 +28,7 @@ class LowerGathers(Pass):
             %a = argument parameter "a" : mem<M, global, f32>
             %t = allocate {shape = [M], distributed_shape = [`16`], dtype = !f32} :
                 mem<M, shared, f32, physical[16]>
-        -   gather_to_lds %a, %t {elements_per_thread = 4}
+        -   gather_to_lds %a, %t, [] {elements_per_thread = 4}
         +   %0 = read %a, [] {shape = [M], elements_per_thread = 4} : reg<M, f32>
         +   write %0, %t, [] {elements_per_thread = 4}
             yield []
@@ -52,7 +52,7 @@ class LowerGathers(Pass):
 def _lower(op: GatherToLDS) -> None:
     shape = op.destination.memory_type.shape
     width = op.elements_per_thread
-    read = Read(op.source, (), op.mapping, shape, width)
+    read = Read(op.source, op.indices, op.mapping, shape, width)
     write = Write(read, op.destination, (), None, width)
     read.tags = write.tags = op.tags
     insert_before(op, read)
