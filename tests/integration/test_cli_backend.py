@@ -115,7 +115,28 @@ def test_mlir_is_edited_by_hand(wave, tmp_path):
     assert "gpu.block_id q" in done.err
 
 
+def test_assembly_is_edited_by_hand(wave, tmp_path):
+    text = wave("compile", *COPY, "--emit", "asm", "--via", "asm").out
+    edited = tmp_path / "edited.s"
+    edited.write_text(text)
+    given = ("compile", *COPY, "--override-asm", edited, "-o", tmp_path / "out")
+    assert wave(*given).code == 0
+    broken = text.replace("s_endpgm", "s_endprogram", 1)
+    line = next(i for i, x in enumerate(broken.split("\n"), 1) if x == "s_endprogram")
+    edited.write_text(broken)
+    done = wave(*given)
+    assert done.code == 1
+    assert "error[WV0604]" in done.err
+    assert f"edited.s:{line}:1" in done.err.replace("\n", "")
+    assert "s_endprogram" in done.err
+
+
 USAGE = [
+    (("compile", *COPY, "--override-asm", "/no/such.s"), "No such file"),
+    (
+        ("compile", *COPY, "--override-asm", "x.s", "--via", "amdgpu"),
+        "--override-asm is for --via asm",
+    ),
     (("compile", *COPY), "code.hsaco is binary; say where with -o DIR"),
     (("compile", *COPY, "--emit", "ptx"), "does not emit `ptx`"),
     (("compile", "copy", "--target", "gfx000"), "no target `gfx000`"),

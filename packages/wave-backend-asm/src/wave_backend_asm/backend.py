@@ -6,6 +6,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from wave_backend_asm.assemble.by_hand import Worker, checked, text_of
 from wave_backend_asm.assemble.messages import AssemblerError
 from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen.module import Generated, generate
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 
 
 class AsmBackend:
-    """Selects, allocates and assembles within the process."""
+    """Selects, allocates and assembles within the process, but texts of users."""
+
+    def __init__(self) -> None:
+        """The process for texts of users is started with the first one."""
+        self.worker = Worker()
 
     def versions(self) -> Mapping[str, str]:
         """This package, its tables and the assembler."""
@@ -45,9 +50,10 @@ class AsmBackend:
         table: LoweringTable,
         form: str,
     ) -> Mapping[str, bytes]:
-        """The files of one form."""
+        """The files of one form, of the user's assembly where there is one."""
         graph: Graph = lowered
         given: WaveCompileOptions = options
+        by_hand = text_of(given)
         check_lds(graph, target)
         code = generate(
             graph,
@@ -57,18 +63,28 @@ class AsmBackend:
             waves=given.waves_per_eu,
         )
         if form == "asm":
-            return {f"{graph.name}.s": code.text.encode()}
-        artifact = _artifact(code, graph, target)
+            text = code.text if by_hand is None else by_hand
+            return {f"{graph.name}.s": text.encode()}
+        if by_hand is None:
+            data, lds = _assembled(code, graph, target), rounded_lds_bytes(graph)
+        else:
+            data = self.worker.code(by_hand, graph, target, given)
+            lds = checked(data, code.kernel, graph, target).group_segment_fixed_size
+        artifact = _artifact(code, graph, target, data, lds)
         manifest = artifact.manifest
         return {code_file(manifest.form): artifact.code, MANIFEST: manifest.to_json()}
 
 
-def _artifact(code: Generated, graph: Graph, target: Target) -> Artifact:
+def _assembled(code: Generated, graph: Graph, target: Target) -> bytes:
     try:
-        data = assemble(code.text, target.name)
+        return assemble(code.text, target.name)
     except AssemblerError as error:
         raise _refused(error, code.text, graph) from None
-    lds = rounded_lds_bytes(graph)
+
+
+def _artifact(
+    code: Generated, graph: Graph, target: Target, data: bytes, lds: int
+) -> Artifact:
     made = MachineCode(code.kernel.name, "hsaco", data, lds, versions())
     return artifact_of(code, made, graph, target)
 

@@ -17,7 +17,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
@@ -41,12 +41,21 @@ _ASKED = "hal.executable.source public @code {{\n" + _EXPORT + "}}"
 _VARIANT = re.compile(r"^ *(hal\.executable\.variant .*)\{$", re.MULTILINE)
 """The line with which IREE begins an executable for one machine."""
 
+_OTHERS = re.compile(r"[^ -~]+")
+"""What MLIR's strings do not hold as it is, such as the end of a C string."""
+
 _RENEWED = 64
 """Texts after which the state is made anew: all of them stay in it."""
 
 
-def assemble(text: str, chip: str) -> bytes:
+def assemble(text: str, chip: str, *, log: bool = False) -> bytes:
     """The code object of a text; not for two threads at a time.
+
+    Args:
+        text: The assembly.
+        chip: The machine.
+        log: Whether standard error is a file of this process's own, which then has the
+            last words of an assembler that ends the process.
 
     Raises:
         AssemblerError: where it is refused.
@@ -55,7 +64,7 @@ def assemble(text: str, chip: str) -> bytes:
     machine.assembled += 1
     if machine.assembled > _RENEWED:
         _machine.cache_clear()
-    return machine.code(text)
+    return machine.code(text, log=log)
 
 
 class _Machine:
@@ -75,24 +84,32 @@ class _Machine:
             "--iree-opt-level=O0",  # of the host program, which there is not
         )
         _without_threads(self._session)
-        described = self._run(_ASKED.format(""), "stream", "executable-sources", _text)
+        described = self._run(
+            *(_ASKED.format(""), "stream", "executable-sources", _text, _standard_error)
+        )
         found = _VARIANT.search(described.decode())
         assert found is not None, "IREE describes the machine of its options"
         self._variant = found[1]
 
-    def code(self, text: str) -> bytes:
+    def code(self, text: str, *, log: bool = False) -> bytes:
         """The code object, by what of IREE's pipeline makes code and links it."""
         inner = _EXPORT.format(_escaped(text))
         module = f"hal.executable public @code {{ {self._variant} {{ {inner} }} }}"
-        return self._run(module, "executable-targets", "hal", _binary)
+        said = _logged if log else _standard_error
+        return self._run(module, "executable-targets", "hal", _binary, said)
 
     def _run(
-        self, module: str, after: str, to: str, output: Callable[[Any, Output], None]
+        self,
+        module: str,
+        after: str,
+        to: str,
+        output: Callable[[Any, Output], None],
+        listen: Callable[[], AbstractContextManager[list[str]]],
     ) -> bytes:
         invocation = self._session.invocation()
         source = Source.wrap_buffer(self._session, module.encode() + b"\0")
         try:
-            with _standard_error() as said:
+            with listen() as said:
                 done = invocation.parse_source(source)
                 _only(invocation, after, to)
                 done = done and invocation.execute()
@@ -112,7 +129,13 @@ def _machine(chip: str) -> _Machine:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
+    """The text in a string of MLIR, where any byte may be two digits."""
+    text = text.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
+    return _OTHERS.sub(_digits, text)
+
+
+def _digits(found: re.Match[str]) -> str:
+    return "".join(f"\\{byte:02X}" for byte in found[0].encode())
 
 
 @contextmanager
@@ -131,6 +154,16 @@ def _standard_error() -> Generator[list[str]]:
                 said.append(file.read().decode(errors="replace"))
     finally:
         os.close(before)
+
+
+@contextmanager
+def _logged() -> Generator[list[str]]:
+    """The same where file descriptor 2 is a file that can be read."""
+    said: list[str] = []
+    before = os.lseek(2, 0, os.SEEK_END)
+    yield said
+    end = os.lseek(2, 0, os.SEEK_END)
+    said.append(os.pread(2, end - before, before).decode(errors="replace"))
 
 
 # ---- what the package of the compiler lacks of its C API

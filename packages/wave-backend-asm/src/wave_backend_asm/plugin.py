@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.codes import CODES
 from wave_core.backends.lowered import LOWERED_BY_CORE
-from wave_core.plugin import BackendSpec, Fact, LoweringSpec, hookimpl
+from wave_core.plugin import BackendSpec, Fact, LoweringSpec, OptionSpec, hookimpl
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Code
@@ -65,6 +65,18 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         ),
         summary="AMD GPUs, with no other compiler between",
         artifact="hsaco",
+    )
+
+
+@hookimpl
+def wave_register_options() -> Iterable[OptionSpec]:
+    """The option of this path alone; it changes no pipeline."""
+    yield OptionSpec(
+        "override_asm",
+        str | None,
+        None,
+        "wave-backend-asm",
+        "assembly of AMD GPUs in place of our own, for `backend='asm'`",
     )
 
 

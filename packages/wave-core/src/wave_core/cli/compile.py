@@ -23,7 +23,10 @@ from wave_core.cli.passes import (
 from wave_core.diagnostics import Label, Location, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from wave_core.compile.emission import Emitted
+    from wave_core.compile.kernels import KernelCase
 
 
 app = typer.Typer(add_completion=False)
@@ -57,6 +60,9 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     override_ptx: Path | None = typer.Option(  # noqa: B008 - typer's form
         None, help="The same with PTX, for NVIDIA GPUs."
     ),
+    override_asm: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, help="The same with assembly of AMD GPUs; implies --via asm."
+    ),
     debug: bool = typer.Option(  # noqa: FBT001 - a flag
         False, "--debug", help="Put the kernel's lines into the code object."
     ),
@@ -70,9 +76,14 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.backends import backend_of  # noqa: PLC0415
     from wave_core.compile.emission import emit as emit_files  # noqa: PLC0415
 
+    via = _via(via, override_asm)
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
-    texts = {"override_llvm": override_llvm, "override_ptx": override_ptx}
+    texts = {
+        "override_llvm": override_llvm,
+        "override_ptx": override_ptx,
+        "override_asm": override_asm,
+    }
     given = {name: _override(name, path) for name, path in texts.items() if path}
     lines = {"debug_lines": True} if debug else {}
     changes = {
@@ -89,26 +100,43 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         form = emit or backend_of(session, case.options.target_name, via).artifact
         found = emit_files(case.options, case.kernel, form, session)
     except UserError as error:
-        path = override_ptx or override_llvm or override_mlir
+        path = override_asm or override_ptx or override_llvm or override_mlir
         raise _in_file(error, path) from None
     elapsed = time.perf_counter() - started
     paths = [] if output is None else write_files(output, found.files)
     if json:
-        print_json(
-            {
-                "kernel": case.kernel.name,
-                "target": case.options.target_name,
-                "key": found.key,
-                "cached": found.cached,
-                "seconds": elapsed,
-                "files": {name: len(data) for name, data in found.files.items()},
-                "written": [str(path) for path in paths],
-            }
-        )
+        print_json(_told(case, found, elapsed, paths))
     elif output is None:
         _print(found.files)
     else:
         tell_written(paths)
+
+
+def _told(
+    case: KernelCase, found: Emitted, elapsed_s: float, paths: Sequence[Path]
+) -> dict[str, object]:
+    return {
+        "kernel": case.kernel.name,
+        "target": case.options.target_name,
+        "key": found.key,
+        "cached": found.cached,
+        "seconds": elapsed_s,
+        "files": {name: len(data) for name, data in found.files.items()},
+        "written": [str(path) for path in paths],
+    }
+
+
+def _via(via: str, override_asm: Path | None) -> str:
+    """The backend; another one than `asm` would not look at assembly that is given.
+
+    Raises:
+        typer.BadParameter: where another one is asked for.
+    """
+    if override_asm is None:
+        return via
+    if via not in {"", "asm"}:
+        raise typer.BadParameter(f"--override-asm is for --via asm, not --via {via}")
+    return "asm"
 
 
 def _override(name: str, path: Path | None) -> str | None:

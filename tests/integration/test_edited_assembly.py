@@ -1,0 +1,214 @@
+"""Assembly that was edited takes the place of ours, or is refused by its line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.compile import Config, Session, wave_compile
+from wave_core.compile.emission import emit
+from wave_core.diagnostics import SimulationError, UserError
+
+M, N = tkl.sym.M, tkl.sym.N
+KIND = tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32]
+ARRAYS = torch.arange(256.0).reshape(4, 64), torch.full((4, 64), 3.0)
+
+
+@tkw.wave(
+    [
+        tkw.WorkgroupConstraint(M, 4, 0),
+        tkw.WorkgroupConstraint(N, 64, 1),
+        tkw.HardwareConstraint(),
+    ]
+)
+def added(a: KIND, b: KIND, c: KIND):
+    tkw.write(tkw.read(a) + tkw.read(b), c)
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+@pytest.fixture
+def files(session):
+    """The files of the kernel in a form, of other assembly where it is given."""
+
+    def make(form, text=None, chip="gfx942", **more):
+        given = {**({} if text is None else {"override_asm": text}), **more}
+        options = tkw.WaveCompileOptions(
+            subs={M: 4, N: 64}, target=chip, backend="asm", plugin_options=given
+        )
+        return emit(options, added, form, session).files
+
+    return make
+
+
+@pytest.fixture
+def text(files):
+    return files("asm")["added.s"].decode()
+
+
+@pytest.fixture
+def refused(files):
+    """The diagnostic of assembly that is refused."""
+
+    def make(text, **more):
+        with pytest.raises(UserError) as caught:
+            files("hsaco", text, **more)
+        return caught.value.diagnostics[0]
+
+    return make
+
+
+def test_what_was_not_edited_is_the_same(files, text):
+    ours, again = files("hsaco"), files("hsaco", text)
+    assert ours == again
+    assert files("asm", "anything")["added.s"] == b"anything"
+
+
+def test_what_was_edited_is_what_runs(session, text):
+    edited = text.replace("v_add_f32", "v_mul_f32")
+    assert edited != text
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64}, target="gfx942", device="emulator", backend="asm",
+        plugin_options={"override_asm": edited},
+    )  # fmt: skip
+    kernel, out = wave_compile(options, added, session=session), torch.zeros(4, 64)
+    kernel(*ARRAYS, out)
+    assert torch.equal(out, ARRAYS[0] * ARRAYS[1])
+    assert kernel.last_run.reports == ()
+
+
+def test_a_wait_that_was_deleted_is_reported(session, text):
+    """The views and the emulator look at the edited code."""
+    edited = re.sub(r"s_waitcnt vmcnt\(\d+\)\n", "", text)
+    assert edited != text
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64}, target="gfx942", device="emulator", backend="asm",
+        plugin_options={"override_asm": edited},
+    )  # fmt: skip
+    kernel = wave_compile(options, added, session=session)
+    with pytest.raises(SimulationError, match="is still being filled"):
+        kernel(*ARRAYS, torch.zeros(4, 64))
+
+
+def test_lds_is_what_the_text_asks_for(files, text):
+    more = re.sub(r"(group_segment_fixed_size:?) 0", r"\1 4096", text)
+    assert b'"lds_bytes":4096' in files("hsaco", more)["manifest.json"].replace(
+        b" ", b""
+    )
+
+
+def line_of(text, found):
+    return text.split("\n")[found.data["line"] - 1]
+
+
+def test_malformed_text_is_refused_at_its_line(refused, files, text):
+    wrong = text.replace("v_add_f32", "v_sum_f32", 1)
+    found = refused(wrong)
+    assert found.code == "WV0604"
+    assert found.message.startswith("the assembly of `added` is malformed: ")
+    assert "invalid instruction" in found.message
+    assert line_of(wrong, found).startswith("v_sum_f32")
+    assert files("hsaco", text) == files("hsaco")
+
+
+def test_instructions_of_another_chip_are_refused(refused, text):
+    wrong = text.replace(
+        "s_endpgm", "v_mfma_f32_16x16x32_f16 v[0:3], v[0:3], v[0:3], v[0:3]\ns_endpgm"
+    )
+    found = refused(wrong)
+    assert "not supported on this GPU" in found.message
+    found = refused(f'.amdgcn_target "amdgcn-amd-amdhsa--gfx950"\n{text}')
+    assert found.code == "WV0604"
+    assert "gfx950" in found.message
+    assert found.data["line"] == 1
+
+
+BADLY = {
+    "no kernel": (r"added", "other", "has no kernel `added`; it has: `other`"),
+    "no metadata": (
+        r"(?s)\.amdgpu_metadata.*\.end_amdgpu_metadata",
+        "",
+        "has no kernel `added`; it has: none",
+    ),
+    "no descriptor": (
+        r"(?s)\.amdhsa_kernel.*\.end_amdhsa_kernel",
+        "",
+        "has no kernel `added`; it has: none",
+    ),
+    "fewer arguments": (
+        r", \{\.size: 8, \.offset: 16[^}]*\}",
+        "",
+        "takes 2 arguments, and a launch gives 3",
+    ),
+    "a number for a pointer": (
+        r"\.offset: 8, \.value_kind: global_buffer, \.address_space: global",
+        ".offset: 8, .value_kind: by_value",
+        "has argument 1 as by_value of 8 bytes at 8; "  # noqa: ISC004 - one sentence
+        "a launch gives a pointer of 8 at 8",
+    ),
+    "more threads": (
+        r"\.max_flat_workgroup_size: 64",
+        ".max_flat_workgroup_size: 128",
+        "is for 128 threads, and a launch has 64",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BADLY)
+def test_code_that_a_launch_does_not_fit_is_refused(refused, text, name):
+    pattern, instead, told = BADLY[name]
+    wrong = re.sub(pattern, instead, text)
+    assert wrong != text
+    found = refused(wrong)
+    assert found.code == "WV0604"
+    assert found.message == f"the assembly given for `added` {told}"
+
+
+def test_more_lds_than_there_is_is_refused(refused, text):
+    more = re.sub(r"(group_segment_fixed_size:?) 0", r"\1 65540", text)
+    found = refused(more)
+    assert found.code == "WV0605"
+    assert found.message == "the assembly given for `added` needs 65540 bytes of LDS"
+
+
+RUBBISH = {
+    "nothing": "",
+    "the end of a string": "s_nop 0\0",
+    "quotes": 'a "b" \\ \\0A "',
+    "letters": "ä \u2028 \x1b[31m",
+    "braces": "{" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", RUBBISH)
+def test_rubbish_is_refused(refused, files, name):
+    """LLVM reads an open quote behind a backslash for ever, until the limit."""
+    found = refused(RUBBISH[name], compiler_time_limit_s=3)
+    others = {"nothing": "WV0804", "quotes": "WV0606"}
+    assert found.code == others.get(name, "WV0604")
+    assert files("hsaco")
+
+
+def test_half_a_character_is_refused(refused):
+    assert refused("half \ud800").code == "WV0823"
+
+
+def test_an_assembler_that_ends_its_process_leaves_ours(refused, files, text):
+    """LLVM gives up on a size that is none, and on text without an end."""
+    found = refused(
+        text.replace(".size added, .Ladded_end-added", ".size added, nowhere")
+    )
+    assert found.code == "WV0606"
+    assert "LLVM ERROR" in found.message
+    endless = text.replace(".text", ".text\n.rept 100000000000\ns_nop 0\n.endr", 1)
+    found = refused(endless, compiler_time_limit_s=2)
+    assert found.code == "WV0606"
+    assert "took more than 2 s" in found.message
+    assert files("hsaco", text) == files("hsaco")
