@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -326,6 +327,45 @@ def test_the_input_for_a_trace_names_the_symbol_of_the_code(tmp_path, capsys):
     assert app.run_command(["compile", *told[:-2], "--emit", "asm"]) == 0
     symbol = job["kernel_include_regex"].strip("^$")
     assert f"{symbol}:" in capsys.readouterr().out.splitlines()[:40]
+
+
+@pytest.mark.parametrize(("target", "simds"), [("gfx950", "0xF"), ("gfx1100", "0")])
+def test_simds_are_a_mask_or_a_number(target, simds, tmp_path):
+    """ROCprofiler-SDK, "Using thread trace": a mask on gfx9, an ID on Navi."""
+    path = tmp_path / "in.json"
+    assert app.run_command(["trace", "copy", "--target", target, "-o", str(path)]) == 0
+    (job,) = json.loads(path.read_text())["jobs"]
+    assert job["att_simd_select"] == simds
+
+
+def test_nvidias_tool_is_told_the_launch_and_no_file_is_written(tmp_path, capsys):
+    path = tmp_path / "my report.ncu-rep"
+    told = ["trace", "copy", "--target", "sm_90a", "-o", str(path), "--launch", "3"]
+    assert app.run_command([*told, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["written"] == []
+    assert not path.exists()
+    records, shows = map(shlex.split, found["commands"])
+    at = records.index("wave")
+    assert records[at:] == [
+        *("wave", "run", "copy", "--target=sm_90a", "--device=cuda"),
+        "--option=debug_lines=true",
+    ]
+    asked = dict(zip(records[1:at:2], records[2:at:2], strict=True))
+    assert asked == {
+        "--set": "full",
+        "--import-source": "yes",
+        "--kernel-name": "regex:^copy$",
+        "--launch-skip": "2",
+        "--launch-count": "1",
+        "-o": str(path.with_suffix("")),
+    }
+    assert shows == ["ncu-ui", str(path)]
+
+
+def test_what_no_backend_makes_code_for_is_not_traced(capsys):
+    assert app.run_command(["trace", "copy", "--target", "generic"]) == 2
+    assert "WV0719" in capsys.readouterr().err
 
 
 @needs_browser

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import viewed_kernels
 
 from wave_core.cli.app import run_command
 from wave_core.diagnostics import UserError
-from wave_view import recorded, trace_command
+from wave_view import recorded, thread_trace, trace_command
 from wave_view.measured import unit_of, with_recording
 from wave_view.recorded import read_recording
 from wave_view.records import Code, CodeLine
-from wave_view.thread_trace import trace_input
+from wave_view.thread_trace import Launch, recorder, trace_input
 
 HEADER = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
 CODE = [
@@ -40,7 +42,8 @@ def write_trace(folder, code=CODE, waves=(WAVE,), header=HEADER):
 
 def test_the_input_is_of_the_documented_form():
     """Names and ranges: ROCprofiler-SDK, "Using thread trace"."""
-    (job,) = trace_input("a.b", "here", unit=15, launch=3)["jobs"]
+    launch = Launch("a.b", [], number=3, unit=15, folder=Path("here"))
+    (job,) = trace_input(launch, simds="0xF")["jobs"]
     assert job.pop("advanced_thread_trace") is True
     assert job.pop("kernel_include_regex") == r"^a\.b$"
     assert job.pop("kernel_iteration_range") == "[3]"
@@ -50,6 +53,16 @@ def test_the_input_is_of_the_documented_form():
     assert 0 <= int(job.pop("att_simd_select"), 16) <= 0xF
     assert 1 << 20 <= int(job.pop("att_buffer_size"), 16) < 1 << 31
     assert not job
+
+
+def test_code_that_no_tool_records_is_refused(monkeypatch, session):
+    made = SimpleNamespace(artifact="elsewhere")
+    monkeypatch.setattr(thread_trace, "backend_of", lambda *_: made)
+    launch = Launch("double", [], number=1, unit=1, folder=Path("traces"))
+    case = viewed_kernels.case_of(viewed_kernels.double)
+    with pytest.raises(UserError, match="records code for target `generic`") as caught:
+        recorder(case, session, launch, None)
+    assert caught.value.code == "WV0855"
 
 
 def test_a_trace_is_read_and_found_below_its_folder(tmp_path):

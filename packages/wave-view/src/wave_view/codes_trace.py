@@ -1,4 +1,4 @@
-"""The codes of recorded traces: WV0850 to WV0852."""
+"""The codes of recorded traces: WV0850 to WV0852, and WV0855."""
 
 from __future__ import annotations
 
@@ -33,4 +33,13 @@ Bad:
 Good:
     wave trace gemm --read traces --waves 0-99
 Fix: name numbers that there are, or `all`.
+
+WV0855: no tool is known that records code of a target
+Cause: rocprofv3 records code objects of AMD GPUs, ncu records cubins of NVIDIA
+GPUs, and the backend of the target makes neither.
+Bad:
+    wave trace gemm --target my-chip
+Good:
+    wave trace gemm --target gfx942
+Fix: name the target of an AMD or NVIDIA GPU; `wave view` shows the kernel.
 """)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +19,13 @@ from wave_view.gather import collect
 from wave_view.html import page
 from wave_view.measured import with_recording
 from wave_view.recorded import EVENTS, WAVES, read_recording
-from wave_view.thread_trace import trace_input
+from wave_view.thread_trace import Launch, recorder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.session import Session
     from wave_view.recorded import Recording
     from wave_view.records import View
 
@@ -37,7 +38,7 @@ def trace(  # noqa: PLR0913, PLR0917 - the options of the command
         None, help="A folder of a recorded trace, to be shown as a page."
     ),
     output: Path | None = typer.Option(  # noqa: B008 - typer's form
-        None, "-o", "--output", help="The file; KERNEL.att.json, or KERNEL.html."
+        None, "-o", "--output", help="The file; KERNEL.att.json, .ncu-rep or .html."
     ),
     folder: Path = typer.Option(  # noqa: B008 - typer's form
         Path("traces"), help="Where rocprofv3 is to write the trace."
@@ -56,35 +57,58 @@ def trace(  # noqa: PLR0913, PLR0917 - the options of the command
     option: CompileOptions = [],  # noqa: B006 - typer's form
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
-    """Record a kernel on an AMD GPU by rocprofv3, or show what was recorded."""
+    """Record a kernel by rocprofv3 or ncu, or show what rocprofv3 recorded."""
     wanted = _numbers(waves)
     recording = None if read is None else read_recording(read, wanted)
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
     told = option_changes(option, case.options, session.plugins)
     told = {"preset": preset, **told}
-    if recording is None:
-        case = settled_case(session, case, told)
-        asked = trace_input(case.kernel.name, str(folder), unit, launch)
-        text, ending, found = json.dumps(asked, indent=2) + "\n", "att.json", None
+    if recording is not None:
+        _show(case, session, told, recording, output, as_json)
+        return
+    case = settled_case(session, case, told)
+    given = [f"--shape={each}" for each in shape]
+    given += [f"--set={each}" for each in settings]
+    given += [f"--option={each}" for each in option]
+    given += [f"--preset={preset}"] if preset else []
+    again = [kernel, f"--target={case.options.target_name}", *given]
+    asked = Launch(case.kernel.name, again, launch, unit, folder)
+    tool, path = recorder(case, session, asked, output)
+    written = _written(path, tool.text) if tool.text else []
+    if as_json:
+        print_json(
+            {"kernel": asked.kernel, "written": written, "commands": [*tool.commands]}
+        )
     else:
-        found = collect(case, session, told, ("cycles",))
-        found = found if found.failed else with_recording(found, recording)
-        text, ending = page(found), "html"
-    path = output or Path(f"{case.kernel.name}.{ending}")
+        typer.echo("\n".join(tool.commands))
+
+
+def _written(path: Path, text: str) -> list[str]:
+    """Write a file and say so."""
     with writing(f"-o {path}"):
         write_whole(path, text.encode())
     tell_written([path])
+    return [str(path)]
+
+
+def _show(
+    case: KernelCase,
+    session: Session,
+    told: Mapping[str, object],
+    recording: Recording,
+    output: Path | None,
+    as_json: bool,  # noqa: FBT001 - a flag
+) -> None:
+    """Write the page of a kernel with what was recorded."""
+    found = collect(case, session, told, ("cycles",))
+    found = found if found.failed else with_recording(found, recording)
+    path = output or Path(f"{case.kernel.name}.html")
+    written = _written(path, page(found))
     _tell_omissions(recording)
     if as_json:
-        shown = {} if recording is None else _shown(recording)
-        print_json({"kernel": case.kernel.name, "written": [str(path)], **shown})
-    elif found is None:
-        given = [f"--shape={each}" for each in shape]
-        given += [f"--set={each}" for each in settings]
-        given += [f"--option={each}" for each in option]
-        given += [f"--preset={preset}"] if preset else []
-        _tell_how(path, kernel, case, given, folder)
+        kernel = case.kernel.name
+        print_json({"kernel": kernel, "written": written, **_shown(recording)})
     _end(found)
 
 
@@ -110,10 +134,8 @@ def _shown(recording: Recording) -> dict[str, object]:
     }
 
 
-def _tell_omissions(recording: Recording | None) -> None:
+def _tell_omissions(recording: Recording) -> None:
     """Say what of a trace the page does not show, and how to see it."""
-    if recording is None:
-        return
     first, last = recording.numbers[0], recording.numbers[-1]
     if len(recording.numbers) < recording.recorded:
         notes().print(
@@ -129,21 +151,7 @@ def _tell_omissions(recording: Recording | None) -> None:
         )
 
 
-def _tell_how(
-    path: Path, kernel: str, case: KernelCase, given: list[str], folder: Path
-) -> None:
-    """The commands that record and show, to be copied."""
-    same = shlex.join([kernel, f"--target={case.options.target_name}", *given])
-    typer.echo(
-        f"rocprofv3 -i {shlex.quote(str(path))} -- wave run {same} "
-        "--device=hip --option=debug_lines=true\n"
-        f"wave trace {same} --read {shlex.quote(str(folder))}"
-    )
-
-
-def _end(found: View | None) -> None:
-    if found is None:
-        return
+def _end(found: View) -> None:
     for problem in found.problems:
         notes().print(problem.text, markup=False)
     if found.failed:
