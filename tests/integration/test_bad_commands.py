@@ -39,6 +39,10 @@ WRONG = (
     ("compile gemm --target gfx942 --emit asm --override-mlir FOLDER/bad.mlir", "WV06"),
     ("compile gemm --target gfx942 --emit nope", "asm"),
     ("compile gemm --target generic --emit asm", "WV0719"),
+    ("run gemm --set BLOCK_M=64,BLOCK_M=128", "both 64 and 128 are given"),
+    ("explain-schedule gemm --target gfx942 --set BLOCK_M=0", "WV0316"),
+    ("explain-schedule gemm --target gfx942 --set WAVES_M=3", "WV0308"),
+    ("explain-schedule gemm --target gfx942 --option unroll_factor=0", "WV0804"),
     ("pipeline --preset nope", "error[WV0801]: there is no preset `nope`\n  = help:"),
     ("explain nope", "`wave explain` lists them all"),
 )

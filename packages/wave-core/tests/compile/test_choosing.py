@@ -11,6 +11,7 @@ import wave_core.lang as tkw
 from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
 from wave_core.compile.alternatives import all_choices, as_tried
 from wave_core.compile.choosing import (
+    TRIED,
     choices,
     first_that_fits,
     open_values,
@@ -298,6 +299,17 @@ def test_what_only_the_fewest_passes_let_through_is_compiled_by_them():
     assert told == ["`twice` is compiled as preset `naive`: banks collide"]
 
 
+TWICE_CASE = KernelCase(
+    kernel=TWICE,
+    options=options(),
+    shape={},
+    make_arguments=lambda _: (),
+    reference=lambda _: (),
+    outputs=(),
+    tolerance=0.0,
+)
+
+
 def test_explaining_puts_what_passes_refuse_behind_what_they_let_through():
     def choose(request):
         yield Choice(request.values[2], {"preset": "naive"})
@@ -305,18 +317,23 @@ def test_explaining_puts_what_passes_refuse_behind_what_they_let_through():
         yield Choice(request.values[0], {}, refused="slow")
 
     session = session_with(choose)
-    case = KernelCase(
-        kernel=TWICE,
-        options=options(),
-        shape={},
-        make_arguments=lambda _: (),
-        reference=lambda _: (),
-        outputs=(),
-        tolerance=0.0,
-    )
-    found = [choice for _, choice in as_tried(all_choices(case, session), session)]
+    found = [
+        choice for _, choice in as_tried(all_choices(TWICE_CASE, session), session)
+    ]
     assert [each.subs[symbol("TILE")] for each in found] == [128, 64, 100]
     assert [each.refused.split(":")[0] for each in found] == ["", "slow", "WV0308"]
+
+
+def test_explaining_says_where_no_more_are_tried():
+    def choose(request):
+        yield from [Choice(request.values[2], {"preset": "naive"})] * (TRIED + 1)
+
+    session = session_with(choose)
+    found = [
+        choice for _, choice in as_tried(all_choices(TWICE_CASE, session), session)
+    ]
+    assert [each.refused.split(":")[0] for each in found[:TRIED]] == ["WV0308"] * TRIED
+    assert "no more are tried" in found[TRIED].refused
 
 
 SOMEWHERE = ExecutorSpec("sim", "nowhere:Nothing")

@@ -33,7 +33,11 @@ def explain_schedule(
 ) -> None:
     """Say how a kernel would be compiled, and why not in other ways."""
     # The compiler loads torch; other commands go without.
-    from wave_core.compile.alternatives import all_choices, as_tried  # noqa: PLC0415
+    from wave_core.compile.alternatives import (  # noqa: PLC0415
+        all_choices,
+        as_tried,
+        without_choice,
+    )
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
@@ -47,10 +51,13 @@ def explain_schedule(
         rows = [_as_json(*each) for each in found]
         machine = case.options.target_name
         print_json({"kernel": case.kernel.name, "target": machine, "choices": rows})
-    elif found:
+        return
+    if found:
         print_table(*_table(found))
-    else:
-        print_text("nothing to choose: the kernel is compiled as preset `default` says")
+    if all(choice.refused for _, choice in found):
+        left = without_choice(case, session).preset
+        why = "no choice fits" if found else "nothing to choose"
+        print_text(f"{why}: the kernel is compiled as preset `{left}` says")
 
 
 def _as_json(case: KernelCase, choice: Choice) -> dict[str, object]:

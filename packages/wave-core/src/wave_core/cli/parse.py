@@ -14,7 +14,8 @@ def assignments(option: str, given: Iterable[str]) -> dict[str, int | str]:
     """Names with their values, from texts like ``M=512,N=512``.
 
     Raises:
-        typer.BadParameter: for text without a name or a value.
+        typer.BadParameter: for text without a name or a value, and for two values of
+            one name.
     """
     found: dict[str, int | str] = {}
     for text in given:
@@ -23,7 +24,10 @@ def assignments(option: str, given: Iterable[str]) -> dict[str, int | str]:
             if not (equals and name and value):
                 message = f"{option} takes NAME=VALUE, not `{item}`"
                 raise typer.BadParameter(message)
-            found[name] = _value(value)
+            read = _value(value)
+            if found.setdefault(name, read) != read:
+                message = f"{option} {name}: both {found[name]} and {read} are given"
+                raise typer.BadParameter(message)
     return found
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.compile.choosing import TRIED, choices, settled_by
+from wave_core.compile.backends import backend_of
+from wave_core.compile.choosing import TRIED, choices, first_that_fits, settled_by
 from wave_core.compile.compiler import lower_front
 from wave_core.compile.front import front_of
 from wave_core.diagnostics import UserError
@@ -13,6 +14,8 @@ from wave_core.diagnostics import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_core.compile.compiled import Traced
+    from wave_core.compile.front import Traces
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
@@ -74,27 +77,63 @@ def estimated_cycles(
 def as_tried(rows: Sequence[Row], session: Session) -> list[Row]:
     """The rows with the one first that passes let through.
 
-    As in a compilation, what they refuse gives way to the next, and comes last here.
+    As in a compilation, what they refuse gives way to the next, and comes last here;
+    behind `TRIED` of them nothing is chosen.
     """
     refused: list[Row] = []
     for case, choice in rows[:TRIED]:
         why = choice.refused or _refusal(case, choice, session)
         if not why:
-            break
+            return [*rows[len(refused) :], *refused]
         refused.append((case, replace(choice, refused=why)))
-    return [*rows[len(refused) :], *refused]
+    left = f"the {TRIED} before it are refused, and no more are tried"
+    rest = rows[TRIED:]
+    return [*refused, *((k, replace(c, refused=c.refused or left)) for k, c in rest)]
 
 
 def _refusal(case: KernelCase, choice: Choice, session: Session) -> str:
     """What passes refuse a choice for; empty where they let it through."""
     try:
         options = settled_by(choice, case.options, case.kernel, session)
-        front = front_of(options, case.kernel, session)
-        lower_front(front, case.kernel, machine_code=True, chosen=True)
+        _lowered(front_of(options, case.kernel, session), case.kernel, chosen=True)
     except UserError as error:
         first = error.diagnostics[0]
         return f"{first.code}: {first.message}"
     return ""
+
+
+def without_choice(case: KernelCase, session: Session) -> WaveCompileOptions:
+    """The options by which a case is compiled for which nothing is chosen.
+
+    Raises:
+        UserError: where passes refuse the kernel in every way, as its compilation does.
+    """
+    kernel = case.kernel
+
+    def compiled(
+        settled: WaveCompileOptions, traces: Traces, left: int
+    ) -> WaveCompileOptions:
+        front = front_of(settled, kernel, session, traces=traces)
+        _lowered(front, kernel, chosen=left > 0)
+        return settled
+
+    return first_that_fits(case.options, kernel, session, compiled)
+
+
+def _lowered(front: Traced, kernel: LaunchableWave, *, chosen: bool) -> None:
+    """Run the passes, and what a backend looks at before it makes code.
+
+    Raises:
+        UserError: for what they refuse.
+    """
+    lowered = lower_front(front, kernel, machine_code=True, chosen=chosen)
+    session, options = front.session, front.options
+    if any(
+        front.target.name in each.value.targets
+        for each in session.plugins.backends.values()
+    ):
+        spec = backend_of(session, front.target.name, options.backend)
+        session.plugins.load_backend(spec.name).check(lowered.graph, front.target)
 
 
 def fastest(case: KernelCase, session: Session) -> KernelCase:
