@@ -451,6 +451,21 @@ def test_a_change_does_not_fit_whose_machine_code_spills():
     assert caught.value.diagnostics[0].help == (said, "-")
 
 
+def test_a_change_does_not_fit_of_which_no_choice_is_estimated_to():
+    def choose(request):
+        values = request.values[0]
+        tile = request.geometry(values).grid[0]
+        yield Choice(values, {}, refused="" if tile.constant_value > 2 else "too wide")
+
+    check = needs(256, ("default", "naive"))
+    session = session_that_knows_better(auto=("", choose))
+    with pytest.raises(UserError) as caught:
+        first_that_fits(auto(512), TWICE, session, lambda each, *_: check(each))
+    # 300 elements are two tiles of 256, and three of 128.
+    said = "with `TILE=128` in place of 512 it fits"
+    assert caught.value.diagnostics[0].help == (said, "-")
+
+
 def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
     check, tried = needs(100, ("default", "naive")), []
 

@@ -183,8 +183,8 @@ def _barest(
 ) -> T:
     """What compiles with the fewest passes, where it does.
 
-    A change fits where its machine code spills nothing either, as is asked of a choice
-    that another one could replace.
+    A change fits where machine code spills nothing either: some choice is estimated to
+    fit, and what is compiled is refused as a choice that another one could replace.
 
     Raises:
         UserError: ``error``, with the smallest change that fits where it is about fit.
@@ -192,6 +192,9 @@ def _barest(
 
     def refusal(other: WaveCompileOptions) -> UserError | None:
         try:
+            known = choices(replace(other, preset=AUTO), kernel, session)
+            if known and all(each.refused for each in known):
+                return error
             check(compiled(other, 1))
         except UserError as refused:
             return refused
