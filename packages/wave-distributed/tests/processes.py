@@ -24,7 +24,8 @@ def run_on(size, work, *arguments, seconds=SECONDS):
     for each in processes:
         each.start()
     for each in processes:
-        each.join(2 * seconds)
+        # To start one takes seconds of its own, on a machine at work many.
+        each.join(SECONDS + 2 * seconds)
         assert each.exitcode is not None, "no rank waits forever"
     found = {}
     while not answers.empty():
