@@ -25,8 +25,8 @@ from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.plugin import ViewRequest
-from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.views import cycles
+from wave_isa_amdgcn.costs import COSTS
 from wave_kernels.definitions.gemm import gemm_kernel
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)

@@ -14,7 +14,6 @@ from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.costs.caches import count_misses
 from wave_emulator_amdgcn.costs.estimate import beside, estimate, launch_cycles
 from wave_emulator_amdgcn.costs.meter import Meter
-from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.timeline import Timeline
 from wave_emulator_amdgcn.costs.turns import Turns, find_turns
 from wave_emulator_amdgcn.costs.unit import Replay, Unit
@@ -22,6 +21,7 @@ from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_emulator_amdgcn.memory import BASE
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop
+from wave_isa_amdgcn.costs import COSTS
 
 LANE = np.arange(64)
 MANY = 64

@@ -9,10 +9,10 @@ from wave_core.plugin import ViewError, ViewRequest
 from wave_emulator_amdgcn.costs.estimate import estimate
 from wave_emulator_amdgcn.costs.flow import find_loops, reached
 from wave_emulator_amdgcn.costs.listing import listing_of
-from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.unit import unit_of
 from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_emulator_amdgcn.views import lines
+from wave_isa_amdgcn.costs import COSTS
 
 ARCHS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 

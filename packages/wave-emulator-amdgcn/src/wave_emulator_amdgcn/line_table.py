@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.unit import resident_groups
+from wave_isa_amdgcn.costs import COSTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

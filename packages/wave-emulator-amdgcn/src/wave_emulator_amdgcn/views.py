@@ -14,9 +14,9 @@ from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
 from wave_emulator_amdgcn.costs.listing import listing_of
 from wave_emulator_amdgcn.costs.record import record
 from wave_emulator_amdgcn.costs.sample import measured
-from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_emulator_amdgcn.line_table import document, tables
+from wave_isa_amdgcn.costs import COSTS
 from wave_runtime.artifact import MANIFEST, code_file
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import scalar_packer

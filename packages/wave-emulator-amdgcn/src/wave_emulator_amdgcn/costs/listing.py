@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
-    from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_isa_amdgcn.costs import Cost
 
 _UNKNOWN = "unknown"
 """The unit of words that are no instruction; they take a word each."""

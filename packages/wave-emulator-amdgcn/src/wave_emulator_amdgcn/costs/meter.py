@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.costs.tables import lds_phases
+from wave_emulator_amdgcn.costs.phases import lds_phases
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture

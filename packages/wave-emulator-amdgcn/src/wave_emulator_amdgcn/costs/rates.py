@@ -12,8 +12,8 @@ from wave_emulator_amdgcn.isa.matrix import describe, formats_of
 from wave_isa_amdgcn import matrix
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_isa_amdgcn.costs import Cost
 
 _SPARSE = re.compile(r"V_SMFMAC_[FI]32_(\d+)X(\d+)X(\d+)_([A-Z0-9]+)")
 _WMMA = re.compile(r"V_S?WMMAC?_\w+?_(\d+)X(\d+)X(\d+)_([A-Z0-9]+)")

@@ -22,9 +22,9 @@ from wave_isa_amdgcn.registers import rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.program import Bound
+    from wave_isa_amdgcn.costs import Cost
 
 _SLOW = ("V_MUL_LO_", "V_MUL_HI_", "V_MAD_U64", "V_MAD_I64")
 _CURVED = ("V_EXP", "V_LOG", "V_RCP", "V_RSQ", "V_SQRT", "V_SIN", "V_COS")

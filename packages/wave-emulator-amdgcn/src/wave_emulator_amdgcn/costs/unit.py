@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.costs.caches import count_misses, memory_share
-from wave_emulator_amdgcn.costs.tables import COSTS, Cost
 from wave_emulator_amdgcn.costs.timeline import Timeline
 from wave_emulator_amdgcn.costs.turns import FEW, MORE, Turns, find_turns
 from wave_emulator_amdgcn.isa.vmem import is_store
+from wave_isa_amdgcn.costs import COSTS, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

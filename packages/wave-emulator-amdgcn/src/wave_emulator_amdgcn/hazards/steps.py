@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.costs.rates import matrix_cycles
-from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.usage import operand_bits
+from wave_isa_amdgcn.costs import COSTS
 from wave_isa_amdgcn.step import Step
 
 if TYPE_CHECKING:
