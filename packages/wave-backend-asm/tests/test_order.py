@@ -2,65 +2,115 @@
 
 from __future__ import annotations
 
-from programs_by_hand import Val, op
+from itertools import pairwise
 
-from wave_backend_asm.order.listing import Region, dependences, makespan, schedule
+from wave_backend_asm.order.listing import cycles, schedule
+from wave_backend_asm.order.nodes import Node, Price, needs_of
+from wave_backend_asm.order.room import Limits, Region, Registers, Sort, peak
+
+LOAD = Price("vmem", 4, 16, 32, 400)
+LANE = Price("valu", 4, 4)
+PRODUCT = Price("mfma", 4, 32, 0, 12, chains=True)
+MASK = Price("valu", 4, 4, settles=8)
 
 
-def chains(count):
+def node(price, writes=(), reads=(), adds=()):
+    return Node(frozenset([*reads, *adds]), frozenset(writes), price, frozenset(adds))
+
+
+def region(nodes, widths, behind=(), before=()):
+    rows = {name: Registers(Sort.LANES, width) for name, width in widths.items()}
+    return Region(nodes, rows, frozenset(before), frozenset(behind))
+
+
+def limits(vectors):
+    return Limits(100, vectors, vectors)
+
+
+def chains(count, between=0):
     """Slow loads, each with who uses its result right behind it."""
-    loaded = [Val(f"loaded{n}", 4) for n in range(count)]
-    done = [Val(f"done{n}") for n in range(count)]
-    code = []
-    for one, two in zip(loaded, done, strict=True):
-        code += [op(None, [one], source="load"), op(None, [two], [one])]
-    return [*code, op(None, (), done)]
-
-
-def latency(operation):
-    return 40 if operation.source == "load" else 4
-
-
-def apart(_one, _two):
-    return False
-
-
-def cycles(order, given):
-    region = Region.alone(given)
-    numbers = [given.index(each) for each in order]
-    return makespan(numbers, dependences(region, apart), [latency(o) for o in given])
+    nodes, widths = [], {}
+    for n in range(count):
+        widths |= {f"loaded{n}": 4, f"done{n}": 1}
+        nodes += [node(LOAD, [f"loaded{n}"]), node(LANE, [f"done{n}"], [f"loaded{n}"])]
+        nodes += [node(LANE) for _ in range(between)]
+    done = [f"done{n}" for n in range(count)]
+    return region([*nodes, node(LANE, (), done)], widths)
 
 
 def test_loads_go_first_where_there_is_room():
     given = chains(4)
-    found = schedule(Region.alone(given), latency, apart, 512)
-    assert [each.source for each in found[:4]] == ["load"] * 4
-    assert cycles(found, given) < cycles(given, given) / 2
+    found = schedule(given, limits(512))
+    assert found[:4] == [0, 2, 4, 6]
+    assert cycles(given, found) < cycles(given, range(9)) / 2
+
+
+def test_a_load_goes_before_arithmetic_that_does_not_need_it():
+    given = region(
+        [*[node(LANE, ["sum"], ["sum"]) for _ in range(9)], node(LOAD, ["loaded"]),
+         node(LANE, ["sum"], ["sum", "loaded"])],
+        {"sum": 1, "loaded": 4}, before=["sum"], behind=["sum"],
+    )  # fmt: skip
+    assert schedule(given, limits(512)) == [9, *range(9), 10]
+
+
+def test_arithmetic_that_nobody_waits_for_stays_as_it_was():
+    given = region([node(LANE, [f"v{n}"]) for n in range(8)], {})
+    assert schedule(given, limits(512)) == [*range(8)]
+
+
+def test_products_hide_arithmetic():
+    """Between products that keep their unit goes what does not need them."""
+    products = [node(PRODUCT, ["acc"], ["a", "b"], ["acc"]) for _ in range(4)]
+    others = [node(LANE, [f"v{n}"]) for n in range(20)]
+    given = region([*products, *others], {"acc": 4}, before=["acc"], behind=["acc"])
+    found = schedule(given, limits(512))
+    places = [found.index(n) for n in range(4)]
+    assert [b - a for a, b in pairwise(places)] == [8, 8, 7]
+    assert cycles(given, found) == 3 * 32 + 32 + 12
+
+
+def test_sums_are_chained_and_factors_are_waited_for():
+    first, second = (node(PRODUCT, ["acc"], ["a"], ["acc"]) for _ in range(2))
+    other = node(PRODUCT, ["new"], ["acc"], ["zero"])
+    needs = needs_of([first, second, other])
+    assert needs[1].others == {0}
+    assert not needs[1].results
+    assert needs[2].results == {1}
+
+
+def test_wait_states_are_filled():
+    """What reads a mask comes some instructions behind it, where there are others."""
+    nodes = [node(MASK, ["m0"]), node(LANE, ["v0"], ["m0"]),
+             node(MASK, ["m1"]), node(LANE, ["v1"], ["m1"])]  # fmt: skip
+    assert schedule(region(nodes, {}), limits(512)) == [0, 2, 1, 3]
 
 
 def test_no_more_is_live_than_may_be():
     given = chains(6)
-    region = Region.alone(given)
-    peaks = {n: region.peak(schedule(region, latency, apart, n)) for n in (9, 12, 24)}
-    assert all(peak <= most for most, peak in peaks.items()), peaks
+    peaks = {n: peak(given, schedule(given, limits(n))).vectors for n in (9, 12, 24)}
+    assert all(found <= most for most, found in peaks.items()), peaks
     assert peaks[9] < peaks[24]
+
+
+def test_what_lives_in_either_file_counts_with_both():
+    rows = {"a": Registers(Sort.EITHER, 4), "b": Registers(Sort.LANES, 2),
+            "s": Registers(Sort.SCALARS, 3)}  # fmt: skip
+    nodes = [node(LANE, [name]) for name in rows] + [node(LANE, (), rows)]
+    assert peak(Region(nodes, rows), range(4)) == (3, 2, 6)
 
 
 def test_the_given_order_stays_where_nothing_else_fits():
     given = chains(6)
-    assert schedule(Region.alone(given), latency, apart, 1) == given
+    assert schedule(given, limits(1)) == [*range(13)]
 
 
 def test_what_has_to_stay_in_order_stays():
-    given = chains(4)
-    loads = [each for each in given if each.source == "load"]
-    found = schedule(Region.alone(given), latency, lambda one, two: two in loads, 512)
-    assert found == given
+    nodes = [node(LOAD, ["memory"]), node(LANE, (), ["memory"])] * 3
+    assert schedule(region(nodes, {}), limits(512)) == [*range(6)]
 
 
 def test_who_reads_goes_before_who_overwrites():
-    value, other = Val("value"), Val("other")
-    again = op(None, [value], source="load")
-    first, reader = op(None, [value]), op(None, [other], [value])
-    given = [first, reader, again, op(None, (), [value, other])]
-    assert schedule(Region.alone(given), latency, apart, 512) == given
+    nodes = [node(LANE, ["value"]), node(LANE, ["other"], ["value"]),
+             node(LOAD, ["value"]), node(LANE, (), ["value", "other"])]  # fmt: skip
+    assert schedule(region(nodes, {}), limits(512)) == [0, 1, 2, 3]

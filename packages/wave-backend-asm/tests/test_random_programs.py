@@ -24,7 +24,9 @@ from tinygrad.renderer.amd.dsl import v
 
 from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.code import Block
-from wave_backend_asm.order.listing import Region, schedule
+from wave_backend_asm.order.listing import schedule
+from wave_backend_asm.order.nodes import Node, Price
+from wave_backend_asm.order.room import Limits, Region, Registers, Sort
 
 CHIPS = ("gfx942", "gfx950")
 WORDS = np.random.default_rng(3).integers(0, 1 << 32, SIZE // 4, np.uint32)
@@ -169,20 +171,49 @@ def blocks_of(parts):
     ]
 
 
+def registers(parts):
+    return {
+        (part.value, n)
+        for part in parts
+        for n in range(part.first, part.first + part.width)
+    }
+
+
+def node_of(operation):
+    """What it touches; stores stay in the order of everything, LDS in its own."""
+    reads, writes = registers(operation.uses), registers(operation.defines)
+    (reads if operation.defines else writes).add("everything")
+    writes |= {"lds"} if operation.source == "lds" else set()
+    slow = Price("vmem", 4, 4, 0, 60) if len(operation.uses) == 2 else Price("", 4)
+    return Node(frozenset(reads), frozenset(writes), slow)
+
+
+def names(bits, live):
+    return frozenset((part.value, part.first) for part in bits.registers(live))
+
+
 def reordered(parts, vectors):
     """The same program, its straight parts in the order of the list scheduler."""
     blocks = blocks_of(parts)
     flow = Flow.of(blocks)
     bits = flow.bits
     straight, ends = [parts[0], parts[1], parts[3]], [(), parts[2], ()]
+    limits = Limits(100, vectors, vectors)
+    rows = {
+        (value, n): Registers(Sort(value.files != ("s",)), 1)
+        for value in bits.first
+        for n in range(value.width)
+    }
     found = []
     for operations, end, live in zip(straight, ends, flow.behind, strict=True):
         for each in reversed(end):
             live = live & ~bits.parts(each.defines) | bits.parts(each.uses)  # noqa: PLW2901
-        region = Region(tuple(operations), live, bits)
-        found.append(schedule(region, lambda o: 60 if len(o.uses) == 2 else 4,
-                              lambda a, b: a.source == b.source == "lds"
-                              or not (a.defines and b.defines), vectors))  # fmt: skip
+        before = live
+        for each in reversed(operations):
+            before = before & ~bits.parts(each.defines) | bits.parts(each.uses)
+        nodes = [*map(node_of, operations)]
+        region = Region(nodes, rows, names(bits, before), names(bits, live))
+        found.append([operations[n] for n in schedule(region, limits)])
     return [found[0], found[1], parts[2], found[2]]
 
 

@@ -37,6 +37,11 @@ class Budget:
             raise ValueError(f"{waves} waves on a SIMD, which has 1 to 8")
         return cls(_UNIFIED // waves // _GRANULE * _GRANULE)
 
+    @classmethod
+    def beside(cls, vectors: int) -> Budget:
+        """The most that lets as many waves fit as so many vector registers do."""
+        return cls.of_waves(max(1, min(8, _UNIFIED // granted(max(1, vectors)))))
+
     def limit(self, file: str, vgprs: int = 0) -> int:
         """Registers of one file; AGPRs are what ``vgprs`` leave."""
         if file == "s":

@@ -43,7 +43,7 @@ class Ranges:
     def of(cls, flow: Flow) -> Ranges:
         """Where the values of a program live."""
         operations = tuple([o for block in flow.blocks for o in block.operations])
-        units, start = _Units(flow.bits, _split(flow.blocks)), 0
+        units, start = _Units(flow.bits, split_values(flow.blocks)), 0
         held: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for block, behind in zip(flow.touched, flow.behind, strict=True):
             _hold(held, units, block, start, behind)
@@ -86,7 +86,7 @@ def joined(rows: Sequence[tuple[int, int]]) -> Span:
     return tuple(found)
 
 
-def _split(blocks: Sequence[Block]) -> set[Value]:
+def split_values(blocks: Sequence[Block]) -> set[Value]:
     """Values of which some operation touches a part."""
     return {
         part.value

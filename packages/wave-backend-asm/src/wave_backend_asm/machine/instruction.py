@@ -80,6 +80,11 @@ class Instruction:
         return form_of(self.name).unit == "mfma"
 
     @property
+    def sums(self) -> tuple[Part, ...]:
+        """What a product adds to."""
+        return tuple([part for part in self.operands[2:3] if isinstance(part, Part)])
+
+    @property
     def source(self) -> str:
         """The author's line."""
         return str(self.at)
@@ -125,7 +130,7 @@ class Instruction:
             to_lds=self.modifiers.endswith(" lds"),
             crosses_lanes=self.name.endswith("_dpp"),
             scalar_offset=name.startswith("BUFFER") and bool(sources and sources[-1]),
-            passes=_passes(name, chip, self.modifiers) if form.unit == "mfma" else 0,
+            passes=passes_of(name, chip, self.modifiers) if form.unit == "mfma" else 0,
         )
 
 
@@ -134,7 +139,8 @@ _FORMATS = re.compile(r"cbsz:(\d) blgp:(\d)")
 
 
 @cache
-def _passes(name: str, chip: str, modifiers: str) -> int:
+def passes_of(name: str, chip: str, modifiers: str) -> int:
+    """Passes of a matrix instruction, by its name and the formats of its operands."""
     found = _FORMATS.search(modifiers)
     formats = (int(found[1]), int(found[2])) if found else (0, 0)
     return matrix_cycles(name, MATRIX_FLOPS[chip], formats) // 4
@@ -216,10 +222,10 @@ class Copy:
 
 @dataclass(frozen=True)
 class Label:
-    """A point that can be jumped to.
+    """A point that can be jumped to, or that nothing is moved across.
 
     Attributes:
-        name: in the text.
+        name: in the text; empty where nothing jumps to it.
         depth: loops around what follows.
     """
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from wave_backend_asm.allocate.liveness import Flow
+from wave_backend_asm.allocate.pressure import NoRoomError
 from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
+from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Run
@@ -69,22 +72,53 @@ def assembled_program(
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
         each.operations = sunk(each.operations, writes)
-    blocks = _blocks(stretches)
     spread = accumulators(moved, fixed.keys())
-    found = allocate(blocks, budget, _used(blocks, fixed), spread)
-    codes = [_instructions(each.operations, found) for each in stretches]
+    placed = _placed(stretches, chip, budget, fixed, spread)
+    found = placed.allocation
+    codes = [_instructions(each.operations, found) for each in placed.stretches]
     runs = [
         Run(tuple(i.issued(found.places, chip) for i in code), block.following)
-        for code, block in zip(codes, blocks, strict=True)
+        for code, block in zip(codes, placed.blocks, strict=True)
     ]
     numbers: dict[str, int] = {}
     text: list[str] = []
-    rows = zip(stretches, codes, inserted(runs, chip), strict=True)
+    rows = zip(placed.stretches, codes, inserted(runs, chip), strict=True)
     for stretch, code, added in rows:
-        text += [f"{stretch.label.name}:"] if stretch.label else []
+        text += _marks(stretch.label)
         text += _text(code, added, found, numbers)
     files = {number: name for name, number in numbers.items()}
     return Program(tuple(text), found, files)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A program whose order and registers are chosen."""
+
+    stretches: Sequence[_Stretch]
+    blocks: Sequence[Block]
+    allocation: Allocation
+
+
+def _placed(
+    stretches: Sequence[_Stretch], chip: str, budget: Budget,
+    fixed: Mapping[Value, Place], spread: Collection[Value],
+) -> _Placed:  # fmt: skip
+    """A better order, if it fits and as many waves do; else the one that was given."""
+    blocks = _blocks(stretches)
+    used = _used(blocks, fixed)
+    given = [each.operations for each in stretches]
+    orders = Orders(given, Flow.of(blocks), chip, budget, spread, used)
+    for better in orders.tries():
+        pairs = zip(stretches, better, strict=True)
+        changed = [_Stretch(each.label, operations) for each, operations in pairs]
+        moved = _blocks(changed)
+        try:
+            found = allocate(moved, budget, used, spread)
+        except NoRoomError:
+            continue
+        if found.vectors <= orders.alike:
+            return _Placed(changed, moved, found)
+    return _Placed(stretches, blocks, allocate(blocks, budget, used, spread))
 
 
 def _used(blocks: Sequence[Block], fixed: Mapping[Value, Place]) -> dict[Value, Place]:
@@ -133,6 +167,10 @@ def _instructions(
         elif not found.idle(operation):
             code += operation.instructions(found.places)
     return code
+
+
+def _marks(label: Label | None) -> list[str]:
+    return [f"{label.name}:"] if label is not None and label.name else []
 
 
 def _text(

@@ -1,175 +1,156 @@
 """The order of operations between two fixed points.
 
-What results are waited for longest goes first, among operations whose operands are
-there. Nothing goes first that would make more vector registers live than there may be,
-while something else can. Where that still needs more than the order that was given and
-than there are, the order that was given stays.
+What results are waited for longest goes first, as soon as its operands are there and
+its unit takes it; among the others the order stays that was given. Nothing goes first
+that would make more registers live than there may be, while something else can. An
+order that still needs more than that and than the one that was given, or that takes as
+long, is not taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 
-from wave_backend_asm.allocate.liveness import Bits, backwards
-from wave_backend_asm.code import Block, Operation
-
-Latency = Callable[[Operation], int]
-"""Cycles from the issue of an operation until its results are there."""
-
-Ordered = Callable[[Operation, Operation], bool]
-"""Whether two operations have to stay as they are for another reason than values."""
+from wave_backend_asm.order.nodes import Needs, Node, needs_of, remaining
+from wave_backend_asm.order.room import Limits, Region, Room, peak
 
 
-@dataclass(frozen=True)
-class Region:
-    """Operations without a fixed point between them.
-
-    Attributes:
-        operations: in the order that was given.
-        behind: bits of what is live behind them.
-        bits: places of values.
-    """
-
-    operations: tuple[Operation, ...]
-    behind: int
-    bits: Bits
-
-    @classmethod
-    def alone(cls, operations: Sequence[Operation], behind: int = 0) -> Region:
-        """Operations that are all of a program."""
-        found = tuple(operations)
-        return cls(found, behind, Bits.of([Block(found)]))
-
-    @property
-    def vectors(self) -> int:
-        """The bits of vector registers."""
-        return sum(
-            ((1 << value.width) - 1) << at
-            for value, at in self.bits.first.items()
-            if value.files[0] != "s"
-        )
-
-    def peak(self, operations: Sequence[Operation]) -> int:
-        """Vector registers that are live at once in some order."""
-        vectors = self.vectors
-        return max(
-            (
-                ((live | each.defined) & vectors).bit_count()
-                for each, live in backwards(self.bits.touched(operations), self.behind)
-            ),
-            default=0,
-        )
-
-
-def dependences(region: Region, ordered: Ordered) -> list[set[int]]:
-    """By operation: numbers of those that have to come before it."""
-    ops = region.operations
-    touched = region.bits.touched(ops)
-    writes, reads = [t.defined for t in touched], [t.used for t in touched]
-    return [
-        {
-            first
-            for first in range(second)
-            if writes[first] & (reads[second] | writes[second])
-            or reads[first] & writes[second]
-            or ordered(ops[first], ops[second])
-        }
-        for second in range(len(ops))
-    ]
-
-
-def schedule(
-    region: Region, latency: Latency, ordered: Ordered, vectors: int
-) -> list[Operation]:
-    """A better order of the operations of a region.
+def schedule(region: Region, limits: Limits) -> list[int]:
+    """A better order of the nodes of a region, by their numbers.
 
     Args:
-        region: the operations.
-        latency: of each.
-        ordered: what else has to stay in order: accesses of the same memory.
-        vectors: vector registers that may be live at once.
+        region: the nodes.
+        limits: registers that may be live at once.
     """
-    needs = dependences(region, ordered)
-    costs = [latency(each) for each in region.operations]
-    numbers = _chosen(region, needs, costs, vectors)
-    found = [region.operations[number] for number in numbers]
-    allowed = max(vectors, region.peak(region.operations))
-    if region.peak(found) > allowed:
-        return list(region.operations)
-    given = makespan(range(len(costs)), needs, costs)
-    better = makespan(numbers, needs, costs) < given
-    return found if better else list(region.operations)
+    given = [*range(len(region.nodes))]
+    needs = needs_of(region.nodes)
+    found = _Choice(region, needs, limits).order()
+    if found == given or _cycles(region, needs, found) >= _cycles(region, needs, given):
+        return given
+    allowed = limits.at_least(peak(region, given))
+    return found if allowed.hold(peak(region, found)) else given
 
 
-def makespan(
-    numbers: Sequence[int], needs: Sequence[set[int]], costs: Sequence[int]
-) -> int:
-    """Cycles of an order in which one operation a cycle begins, when it can."""
-    done: dict[int, int] = {}
-    clock = 0
-    for number in numbers:
-        clock = max([clock, *(done[each] for each in needs[number])])
-        done[number] = clock + costs[number]
-        clock += 1
-    return max(done.values(), default=0)
+def cycles(region: Region, order: Sequence[int]) -> int:
+    """Cycles until all results are there, if nodes are issued in some order."""
+    return _cycles(region, needs_of(region.nodes), order)
 
 
-def _remaining(needs: Sequence[set[int]], costs: Sequence[int]) -> list[int]:
-    """Cycles from the issue of each operation to the end, at the least."""
-    left = list(costs)
-    for second in reversed(range(len(needs))):
-        for first in needs[second]:
-            left[first] = max(left[first], costs[first] + left[second])
-    return left
+def _cycles(region: Region, needs: Sequence[Needs], order: Sequence[int]) -> int:
+    clock = _Clock(region.nodes, needs)
+    for number in order:
+        clock.issue(number)
+    return max(clock.done.values(), default=0)
 
 
-def _chosen(
-    region: Region, needs: Sequence[set[int]], costs: Sequence[int], vectors: int
-) -> list[int]:
-    left, live = _remaining(needs, costs), _Live(region)
-    waiting = list(range(len(costs)))
-    done: dict[int, int] = {}
-    clock = 0
-    while waiting:
-        ready = [n for n in waiting if needs[n] <= done.keys()]
-        fits = [n for n in ready if live.with_(n) <= vectors] or ready
-        starts = {n: max([clock, *(done[each] for each in needs[n])]) for n in fits}
-        chosen = min(fits, key=lambda n: (starts[n], -left[n], n))
-        clock = starts[chosen] + 1
-        done[chosen] = starts[chosen] + costs[chosen]
-        waiting.remove(chosen)
-        live.issue(chosen)
-    return list(done)
+class _Clock:
+    """When nodes begin that are issued one after the other."""
 
+    def __init__(self, nodes: Sequence[Node], needs: Sequence[Needs]) -> None:
+        self._nodes, self._needs = nodes, needs
+        self._free: defaultdict[str, int] = defaultdict(int)
+        self.now = 0
+        self.done: dict[int, int] = {}
 
-class _Live:
-    """Vector registers that are live behind what was chosen so far."""
+    def ready(self, number: int) -> int:
+        """When the operands of a node are there."""
+        return max([self.done[each] for each in self._needs[number].results], default=0)
 
-    def __init__(self, region: Region) -> None:
-        self._reads = [region.bits.parts(each.uses) for each in region.operations]
-        self._writes = [region.bits.parts(each.defines) for each in region.operations]
-        self._behind, self._vectors = region.behind, region.vectors
-        self._left = set(range(len(self._reads)))
-        self._live = next(reversed(_lives(region)), region.behind)
-
-    def with_(self, number: int) -> int:
-        """Registers that are live when one more operation is chosen."""
-        return ((self._live | self._writes[number]) & self._vectors).bit_count()
+    def opens(self, number: int) -> int:
+        """When its unit takes a node."""
+        price = self._nodes[number].price
+        return self._free[price.unit] - price.slack if price.unit else 0
 
     def issue(self, number: int) -> None:
-        """It is chosen; what nobody reads any more is no longer live."""
-        self._left.discard(number)
-        wanted = self._behind
-        for each in self._left:
-            wanted |= self._reads[each]
-        self._live = (self._live | self._writes[number]) & wanted
+        """Issue a node as soon as it may be."""
+        price = self._nodes[number].price
+        start = max(self.now, self.ready(number), self.opens(number))
+        end = max(start, self._free[price.unit]) + price.busy
+        if price.unit:
+            self._free[price.unit] = end
+        self.now = start + price.issue
+        self.done[number] = max(end + price.latency, self.now + price.settles)
 
 
-def _lives(region: Region) -> list[int]:
-    """What is live in front of each operation, the last one first."""
-    live, found = region.behind, list[int]()
-    for each in reversed(region.operations):
-        live = live & ~region.bits.parts(each.defines) | region.bits.parts(each.uses)
-        found.append(live)
-    return found
+class _Choice:
+    """Chooses nodes one after the other."""
+
+    def __init__(self, region: Region, needs: Sequence[Needs], limits: Limits) -> None:
+        self._nodes, self._limits = region.nodes, limits
+        self._clock = _Clock(region.nodes, needs)
+        self._room = Room(region)
+        self._left = remaining(region.nodes, needs)
+        self._missing = [len(each.results) + len(each.others) for each in needs]
+        self._following: list[list[int]] = [[] for _ in needs]
+        for number, (results, others) in enumerate(needs):
+            for each in (*results, *others):
+                self._following[each].append(number)
+        # Those whose operands come later, by when; those that wait for nothing but
+        # their unit, by that; and those that would make too much live.
+        self._later: list[tuple[int, int]] = []
+        self._open: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._held: list[int] = []
+        for number, missing in enumerate(self._missing):
+            if not missing:
+                heappush(self._later, (0, number))
+
+    def order(self) -> list[int]:
+        """All nodes in the order in which they are chosen."""
+        return [self._next() for _ in self._nodes]
+
+    def _next(self) -> int:
+        """Choose one, and let those go on that only it has kept back."""
+        number = self._chosen()
+        self._clock.issue(number)
+        if self._room.take(self._nodes[number]):
+            for each in self._held:
+                self._offer(each)
+            self._held.clear()
+        for each in self._following[number]:
+            self._missing[each] -= 1
+            if not self._missing[each]:
+                heappush(self._later, (self._clock.ready(each), each))
+        return number
+
+    def _offer(self, number: int) -> None:
+        unit = self._nodes[number].price.unit
+        heappush(self._open[unit], (-self._left[number], number))
+
+    def _chosen(self) -> int:
+        """What fits and is waited for longest, of those that can begin first."""
+        now = self._clock.now
+        while True:
+            while self._later and self._later[0][0] <= now:
+                self._offer(heappop(self._later)[1])
+            rows = [*self._fitting()]
+            starts = [max(now, self._clock.opens(row[1])) for row in rows]
+            if now in starts:
+                pairs = zip(rows, starts, strict=True)
+                number = min(row for row, start in pairs if start == now)[1]
+                heappop(self._open[self._nodes[number].price.unit])
+                return number
+            if self._later:
+                starts.append(self._later[0][0])
+            if not starts:
+                return self._least()
+            now = min(starts)
+
+    def _fitting(self) -> Iterator[tuple[int, int]]:
+        """Of each unit, the first of those that fit; others are held back."""
+        for heap in self._open.values():
+            while heap:
+                number = heap[0][1]
+                growth = self._room.growth(self._nodes[number])
+                if self._room.fits(growth, self._limits):
+                    yield heap[0]
+                    break
+                self._held.append(heappop(heap)[1])
+
+    def _least(self) -> int:
+        """Where nothing fits: what makes the least live, the first of it."""
+        grows = {n: sum(self._room.growth(self._nodes[n])) for n in self._held}
+        number = min(self._held, key=lambda each: (grows[each], each))
+        self._held.remove(number)
+        return number

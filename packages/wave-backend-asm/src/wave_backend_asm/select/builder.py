@@ -12,7 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.code import Part
-from wave_backend_asm.machine.instruction import NOWHERE, Copy, Instruction, Source
+from wave_backend_asm.machine.instruction import (
+    NOWHERE,
+    Copy,
+    Instruction,
+    Label,
+    Source,
+)
 from wave_backend_asm.machine.operands import (
     SCALARS,
     VECTORS,
@@ -140,6 +146,10 @@ class Builder(Regions[Line]):
             demands or {}, groups, target, self._at,
         )  # fmt: skip
         self.append(made, self.here)
+
+    def stay(self) -> None:
+        """Let nothing be moved across this point."""
+        self.append(Label("", self.depth), self.here)
 
     def copy(self, result: Part, operand: Part) -> None:
         """Append a copy of registers."""

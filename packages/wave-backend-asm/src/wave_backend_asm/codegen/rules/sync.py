@@ -94,9 +94,14 @@ def set_priority(op: sync.SetWavePrio, emit: Emitter) -> None:
     emit.b.say("s_setprio", (), (op.priority,))
 
 
-@lowers(sync.SchedulingBarrier, sync.SchedulingGroupBarrier)
-def scheduling_barrier(
-    op: sync.SchedulingBarrier | sync.SchedulingGroupBarrier, emit: Emitter
-) -> None:
-    """Nothing: the order is the schedule's already."""
+@lowers(sync.SchedulingBarrier)
+def scheduling_barrier(op: sync.SchedulingBarrier, emit: Emitter) -> None:
+    """No code; instructions stay on their side of it."""
+    del op
+    emit.b.stay()
+
+
+@lowers(sync.SchedulingGroupBarrier)
+def scheduling_group_barrier(op: sync.SchedulingGroupBarrier, emit: Emitter) -> None:
+    """Nothing: it asks another compiler for an order that is here already."""
     del op, emit

@@ -1,0 +1,150 @@
+"""Instructions in a better order between the points that stay where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeAlias
+
+from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.allocate.liveness import Flow, backwards
+from wave_backend_asm.allocate.pressure import peak_of
+from wave_backend_asm.allocate.ranges import Ranges, split_values
+from wave_backend_asm.allocate.webs import webs_of
+from wave_backend_asm.machine.effects import effects_of
+from wave_backend_asm.machine.instruction import Copy, Instruction
+from wave_backend_asm.machine.names import Names
+from wave_backend_asm.machine.prices import price_of
+from wave_backend_asm.machine.together import grouped, is_fixed
+from wave_backend_asm.order.listing import schedule
+from wave_backend_asm.order.nodes import Node, Price
+from wave_backend_asm.order.room import Limits, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from wave_backend_asm.code import Value
+
+Operation: TypeAlias = Instruction | Copy
+Group: TypeAlias = tuple[Operation, ...]
+
+
+_PARTS = (16, 4)
+"""The parts of the registers that are left free, one try after the other."""
+
+
+class Orders:
+    """Orders of a program, for more registers or less.
+
+    Attributes:
+        alike: the vector registers with which as many waves fit on a SIMD as with
+            those that are live in the order that was given.
+    """
+
+    def __init__(
+        self, blocks: Sequence[Sequence[Operation]], flow: Flow, chip: str,
+        budget: Budget, spread: Collection[Value], fixed: Collection[Value],
+    ) -> None:  # fmt: skip
+        """The order that was given.
+
+        Args:
+            blocks: the operations of each block.
+            flow: what is live in them.
+            chip: ``gfx942`` or ``gfx950``.
+            budget: registers of a wave.
+            spread: values of lanes that may live in AGPRs, too.
+            fixed: values whose registers are given.
+        """
+        self._blocks, self._flow = blocks, flow
+        self._chip, self._budget = chip, budget
+        ranges = Ranges.of(flow)
+        webs = webs_of(flow, ranges, fixed, spread)
+        self._names = Names(webs, split_values(flow.blocks), flow.bits)
+        vectors = peak_of(ranges).vectors
+        self._fits = vectors <= budget.vector
+        self.alike = min(budget.vector, Budget.beside(vectors).vector)
+
+    def tries(self) -> Iterator[list[list[Operation]]]:
+        """The operations of each block: in a good order, then in one for less.
+
+        Tuples need more registers than are live. Where what is live in the order that
+        was given does not fit, there is none.
+        """
+        for part in _PARTS if self._fits else ():
+            yield self._within(self.alike - self.alike // part)
+
+    def _within(self, vectors: int) -> list[list[Operation]]:
+        lanes = min(vectors, self._budget.limit("v"))
+        limits = Limits(self._budget.scalar, lanes, vectors)
+        program = _Program(self._flow, self._names, self._chip, limits)
+        return [program.block(number, each) for number, each in enumerate(self._blocks)]
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program whose blocks are ordered one by one."""
+
+    flow: Flow
+    names: Names
+    chip: str
+    limits: Limits
+
+    def block(self, number: int, operations: Sequence[Operation]) -> list[Operation]:
+        """The operations of a block: what lies between fixed points is ordered."""
+        rows = groupby(grouped(operations), is_fixed)
+        parts = [(fixed, [*groups]) for fixed, groups in rows]
+        if all(fixed or len(groups) < 2 for fixed, groups in parts):
+            return [*operations]
+        live = self._live(number)
+        found: list[Operation] = []
+        for fixed, groups in parts:
+            start = len(found)
+            end = start + sum(map(len, groups))
+            if not fixed:
+                groups = self._region(groups, live[start], live[end])  # noqa: PLW2901
+            found += [each for group in groups for each in group]
+        return found
+
+    def _live(self, number: int) -> list[int]:
+        """What is live in front of each operation of a block, and behind the last."""
+        behind = self.flow.behind[number]
+        found = [
+            touch.used | live & ~touch.defined
+            for touch, live in backwards(self.flow.touched[number], behind)
+        ]
+        return [*reversed(found), behind]
+
+    def _region(self, groups: list[Group], before: int, behind: int) -> list[Group]:
+        nodes = [*map(self._node, groups)]
+        if not any(node.price.latency or node.price.settles for node in nodes):
+            return groups
+        names = self.names
+        region = Region(nodes, names.registers, names.live(before), names.live(behind))
+        return [groups[number] for number in schedule(region, self.limits)]
+
+    def _node(self, group: Group) -> Node:
+        """What a group reads, writes and costs."""
+        prices = [price_of(each, self.chip) for each in group]
+        effects = [effects_of(each) for each in group if isinstance(each, Instruction)]
+        reads = {name for each in group for name in self.names.of(each.uses)}
+        writes = {name for each in group for name in self.names.of(each.defines)}
+        return Node(
+            frozenset(reads.union(*(each.reads for each in effects))),
+            frozenset(writes.union(*(each.writes for each in effects))),
+            reduce(_together, prices),
+            self._sums(group),
+        )
+
+    def _sums(self, group: Group) -> frozenset[int]:
+        """What a product adds to."""
+        (first, *others) = group
+        if others or not isinstance(first, Instruction) or not first.early:
+            return frozenset()
+        return frozenset(self.names.of(first.sums))
+
+
+def _together(one: Price, two: Price) -> Price:
+    """Two prices as one: the unit is that of what is waited for longest."""
+    longer = max(one, two, key=lambda price: (price.wait, price.busy))
+    return longer._replace(issue=one.issue + two.issue)

@@ -1,0 +1,200 @@
+"""Instructions are put in a better order, between the points that stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.machine.effects import effects_of
+from wave_backend_asm.machine.instruction import Copy, Instruction, Label
+from wave_backend_asm.machine.operands import SCALARS, Virtual
+from wave_backend_asm.machine.prices import price_of
+from wave_backend_asm.machine.program import assembled_program
+from wave_backend_asm.machine.together import grouped, is_fixed
+
+AT, QUAD, MASK = Virtual(), Virtual(4, SCALARS), Virtual(2, SCALARS)
+
+
+def say(name, *results, of=(), **more):
+    results = [each.all if isinstance(each, Virtual) else each for each in results]
+    operands = [each.all if isinstance(each, Virtual) else each for each in of]
+    return Instruction(name, tuple(results), tuple(operands), **more)
+
+
+def loaded(result, **more):
+    name = f"buffer_load_dword{'' if result.width == 1 else f'x{result.width}'}"
+    return say(name, result, of=(AT, QUAD, 0), modifiers="offen", **more)
+
+
+def stored(value):
+    return say("buffer_store_dword", of=(value, AT, QUAD, 0), modifiers="offen")
+
+
+def sums(count, value):
+    """A chain of additions to a value, in one register."""
+    return [say("v_add_f32", value, of=(value, value)) for _ in range(count)]
+
+
+BEFORE = [
+    say("v_mov_b32", AT, of=(0,)),
+    *[say("s_mov_b32", part, of=(0,)) for part in QUAD.parts()],
+]
+
+
+def names(lines, budget=None, chip="gfx942"):
+    """The mnemonics of a program in their order, without waits and wait states."""
+    made = assembled_program(
+        [*BEFORE, *lines, say("s_endpgm")], chip, budget or Budget.of_waves(1), {}
+    )
+    words = [line.split()[0] for line in made.lines]
+    return [
+        w for w in words[5:] if not w.startswith(("s_waitcnt", "s_nop", ".", "s_end"))
+    ]
+
+
+def chain(*between):
+    """Arithmetic, something, a load, and a store of both."""
+    value, other, out = Virtual(), Virtual(), Virtual()
+    return [
+        say("v_mov_b32", value, of=(0,)), *sums(3, value), *between, loaded(other),
+        say("v_mul_f32", out, of=(value, other)), stored(out),
+    ]  # fmt: skip
+
+
+def test_a_load_goes_before_what_does_not_need_it():
+    found = names(chain())
+    assert found[0] == "buffer_load_dword"
+    assert found[-2:] == ["v_mul_f32", "buffer_store_dword"]
+
+
+@pytest.mark.parametrize(
+    "point",
+    [say("s_barrier"), say("s_setprio", of=(1,)), Label(""), Label("here"),
+     say("s_nop", of=(0,), demands={"vm": 0}), say("buffer_inv")],
+)  # fmt: skip
+def test_nothing_is_moved_across_points_that_stay(point):
+    found = names(chain(point))
+    assert found.index("buffer_load_dword") > found.index("v_add_f32")
+
+
+@pytest.mark.parametrize("between", [(), (say("ds_write_b32", of=(AT, AT)),)])
+def test_loads_stay_behind_stores_of_the_same_kind(between):
+    """Of buffers; a store to LDS keeps no load of a buffer."""
+    first, other = Virtual(), Virtual()
+    given = [say("v_mov_b32", first, of=(0,)), *(between or (stored(first),))]
+    found = names([*given, *sums(9, first), loaded(other), stored(other)])
+    kept = found.index("buffer_load_dword") > found.index(
+        "ds_write_b32" if between else "buffer_store_dword"
+    )
+    assert kept == (not between)
+
+
+def test_lds_stays_in_its_order():
+    value = Virtual()
+    write, read = say("ds_write_b32", of=(AT, AT)), say("ds_read_b32", value, of=(AT,))
+    assert effects_of(write).writes == effects_of(read).reads == {"lds"}
+    swizzled = effects_of(say("ds_swizzle_b32", value, of=(AT,)))
+    assert swizzled == (frozenset(), frozenset())
+    copied = say("buffer_load_dword", of=(AT, QUAD, 0), modifiers="offen lds")
+    assert effects_of(copied) == ({"buffers", "m0"}, {"lds"})
+    assert effects_of(loaded(value, keeps=())).writes == frozenset()
+    atomic = say("buffer_atomic_add", value, of=(AT, QUAD, 0))
+    assert effects_of(atomic).writes == {"buffers"}
+
+
+def test_what_fewer_lanes_run_stays_together():
+    value = Virtual()
+    lines = [
+        say("v_mov_b32", value, of=(0,)),
+        say("s_and_saveexec_b64", MASK, of=(MASK,)),
+        say("ds_read_b32", value, of=(AT,), keeps=(value.all,)),
+        say("s_mov_b64", "exec", of=(MASK,)),
+        say("v_mov_b32", value, of=(0,)),
+    ]
+    rows = grouped(lines)
+    assert [len(row) for row in rows] == [1, 3, 1]
+    assert not any(map(is_fixed, rows))
+    # Where the lanes come back elsewhere, both ends stay.
+    assert [*map(is_fixed, grouped(lines[:3]))] == [False, True, False]
+    assert [*map(is_fixed, grouped(lines[2:]))] == [False, True, False]
+
+
+def test_who_reads_the_condition_stays_with_who_makes_it():
+    one, two, wide = (Virtual(1, SCALARS) for _ in range(3))
+    lines = [
+        say("s_add_i32", one, of=(one, 1)),
+        say("s_cmp_lt_i32", of=(one, two)),
+        say("s_mov_b32", wide, of=(0x12345,)),
+        say("s_cselect_b32", two, of=(wide, 0)),
+        say("s_lshl_b32", one, of=(one, 2)),
+    ]
+    assert [len(row) for row in grouped(lines)] == [1, 3, 1]
+
+
+def test_copies_around_a_loop_stay_idle():
+    """A load for the next turn is not moved in front of who reads the last one."""
+    carried, next_, total, count = (
+        Virtual(4),
+        Virtual(4),
+        Virtual(),
+        Virtual(1, SCALARS),
+    )
+    lines = [
+        say("v_mov_b32", total, of=(0,)),
+        say("s_mov_b32", count, of=(3,)),
+        loaded(carried),
+        Label("again", 1),
+        *[say("v_add_f32", total, of=(total, part)) for part in carried.parts()],
+        loaded(next_),
+        *sums(5, total),
+        Copy(carried.all, next_.all),
+        say("s_sub_u32", count, of=(count, 1)),
+        say("s_cmp_lg_u32", of=(count, 0)),
+        say("s_cbranch_scc1", target="again"),
+        stored(total),
+    ]
+    found = names(lines)
+    again = found[found.index("again:") :]
+    assert "v_mov_b32_e32" not in again
+    assert again[1:6] == ["v_add_f32"] * 4 + ["buffer_load_dwordx4"]
+
+
+def many_loads(count):
+    """Loads of four words, each added up before the next one."""
+    total, rows = Virtual(), [Virtual(4) for _ in range(count)]
+    lines = [say("v_mov_b32", total, of=(0,))]
+    for row in rows:
+        lines.append(loaded(row))
+        lines += [say("v_add_f32", total, of=(total, part)) for part in row.parts()]
+    return [*lines, stored(total)]
+
+
+def test_no_wave_less_fits_for_an_order():
+    made = assembled_program(
+        [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1), {}
+    )
+    assert 32 < made.allocation.vectors <= Budget.of_waves(8).vector
+
+
+@pytest.mark.parametrize("vectors", [8, 16, 32])
+def test_an_order_stays_within_the_budget(vectors):
+    made = assembled_program(
+        [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget(vectors), {}
+    )
+    assert made.allocation.vectors <= vectors
+
+
+def test_prices_are_those_of_the_tables():
+    value, wide = Virtual(), Virtual(4)
+    assert price_of(loaded(wide), "gfx942").busy == 64 * 16 // 64
+    assert (
+        price_of(loaded(value), "gfx942").wait
+        > 64 * price_of(say("v_nop"), "gfx942").issue
+    )
+    assert price_of(say("ds_read_b128", wide, of=(AT,)), "gfx950").busy == 8
+    assert price_of(say("ds_read_b64_tr_b16", wide, of=(AT,)), "gfx950").busy == 4
+    product = say("v_mfma_f32_32x32x8_f16", Virtual(16))
+    assert [price_of(product, chip).busy for chip in ("gfx942", "gfx950")] == [32, 32]
+    curved = say("v_exp_f32", value, of=(AT,))
+    assert [price_of(curved, chip).busy for chip in ("gfx942", "gfx950")] == [16, 8]
+    assert price_of(Copy(value.all, AT.all), "gfx942").issue == 0
