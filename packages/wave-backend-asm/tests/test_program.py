@@ -171,6 +171,7 @@ def test_what_only_products_touch_may_live_in_accumulators():
     lines = [
         *(Instruction("buffer_load_dwordx4", (f.all,), where, "offen")
           for f in factors),
+        Label(""),  # so that no product lets go of factors in front of other loads
         *(
             Instruction(
                 "v_mfma_f32_16x16x16_f16", (total.all,),

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from wave_backend_asm.assemble.start import Start
+
 LANES = 64
 """Lanes of a wave of the chips that are assembled for."""
 
@@ -44,7 +46,8 @@ class Kernel:
     """A kernel whose registers are known.
 
     A wave starts with the address of its arguments in ``s[0:1]``, the numbers of the
-    workgroup in ``s2``, ``s3`` and ``s4``, that of the work-item in ``v0``.
+    workgroup in three registers from `Start.first_group` on, that of the work-item in
+    ``v0``.
 
     Attributes:
         name: the symbol.
@@ -56,6 +59,7 @@ class Kernel:
         threads: work-items of a workgroup, on one axis.
         lds_bytes: LDS of a workgroup.
         files: names of the author's files, by the numbers that `.loc` has for them.
+        start: the words of the arguments that are in registers from the start.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Kernel:
     threads: int
     lds_bytes: int = 0
     files: Mapping[int, str] | None = None
+    start: Start = Start(0)  # noqa: RUF009 - it is frozen
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -107,6 +112,7 @@ def document(kernel: Kernel) -> str:
     lines = [
         *_files(kernel.files or {}),
         ".text", f".globl {name}", ".p2align 8", f".type {name},@function", f"{name}:",
+        *kernel.start.prologue(),
         *kernel.code,
         f".L{name}_end:", f".size {name}, .L{name}_end-{name}",
         *_descriptor(kernel),
@@ -124,9 +130,10 @@ def _descriptor(kernel: Kernel) -> list[str]:
         "group_segment_fixed_size": kernel.lds_bytes,
         "kernarg_size": kernel.argument_bytes,
         "user_sgpr_kernarg_segment_ptr": 1,
+        "user_sgpr_kernarg_preload_length": kernel.start.preloaded,
         **{f"system_sgpr_workgroup_id_{axis}": 1 for axis in _AXES},
         "next_free_vgpr": kernel.vectors,
-        "next_free_sgpr": max(5, kernel.used.get("s", 0)),
+        "next_free_sgpr": max(kernel.start.first_group + 3, kernel.used.get("s", 0)),
         "float_denorm_mode_32": _KEPT,
         "accum_offset": kernel.accumulators_begin,
     }

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.files import Place
+from wave_backend_asm.assemble.start import Start
 from wave_backend_asm.codegen.memories import starts_in_lds
 from wave_backend_asm.machine.operands import SCALARS, Virtual
 from wave_backend_asm.select.builder import Builder
@@ -47,6 +48,7 @@ class Emitter(Emission):
         leaves_copies: whether some barrier leaves groups of them under way.
         fixed: registers that a wave starts with.
         pointers: arguments in front of the words.
+        start: what a wave starts with.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Emitter(Emission):
         table: LoweringTable,
         *,
         pointers: int,
+        words: int,
         fast_math: bool | None = None,
     ) -> None:
         self.b = Builder()
@@ -70,13 +73,16 @@ class Emitter(Emission):
         self.copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
         self.marks_copies = copies_are_marked(graph)
         self.leaves_copies = copies_are_left(graph)
+        self.start = start = Start(2 * pointers + words)
         self._item = Virtual(name="the work-item")
         self._arguments = Virtual(2, SCALARS, "the arguments")
-        self._groups = [Virtual(1, SCALARS, "the workgroup") for _ in range(3)]
+        self._preloaded = _scalars("an argument", start.preloaded)
+        self._groups = _scalars("the workgroup", 3)
         self.fixed: dict[Value, Place] = {
             self._item: Place("v", 0),
             self._arguments: Place("s", 0),
-            **{group: Place("s", 2 + n) for n, group in enumerate(self._groups)},
+            **_places(self._preloaded, start.first_argument),
+            **_places(self._groups, start.first_group),
         }
 
     # ---- what a wave starts with
@@ -86,11 +92,18 @@ class Emitter(Emission):
         name = "s_load_dword" if words == 1 else f"s_load_dwordx{words}"
         self.b.say(name, (result,), (self._arguments.all, offset))
 
+    def preloaded(self, first: int, count: int) -> tuple[Part, ...]:
+        """Words of the arguments that a wave starts with; none where one is not."""
+        found = self._preloaded[first : first + count]
+        return tuple([each.all for each in found]) if len(found) == count else ()
+
     def word(self, position: int) -> str:
         """A word behind the pointers."""
-        found = Virtual(1, SCALARS).all
-        self.argument(8 * self.pointers + 4 * position, 1, found)
-        return self.b.of(Kind("i32"), (found,))
+        words = self.preloaded(2 * self.pointers + position, 1)
+        if not words:
+            words = (Virtual(1, SCALARS).all,)
+            self.argument(8 * self.pointers + 4 * position, 1, words[0])
+        return self.b.of(Kind("i32"), words)
 
     def thread(self, threads: int) -> str:
         """The number of the work-item: there is one axis."""
@@ -152,3 +165,12 @@ class Emitter(Emission):
         b.say("s_and_saveexec_b64", (saved,), (mask,))
         b.blocks[b.here].lines += block.lines
         b.say("s_mov_b64", ("exec",), (saved,))
+
+
+def _scalars(name: str, count: int) -> list[Virtual]:
+    return [Virtual(1, SCALARS, name) for _ in range(count)]
+
+
+def _places(values: list[Virtual], first: int) -> dict[Value, Place]:
+    """Scalar registers one after the other."""
+    return {value: Place("s", first + n) for n, value in enumerate(values)}

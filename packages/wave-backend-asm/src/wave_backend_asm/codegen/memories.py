@@ -53,26 +53,46 @@ class Memory:
         return BUFFER_LIMIT
 
 
-def address_of(emit: Emitter, argument: Argument, position: int) -> Virtual:
-    """A descriptor that has its address already, as soon as that is loaded."""
+@dataclass(frozen=True)
+class Descriptor:
+    """The registers of a descriptor that lacks all but its address.
+
+    Attributes:
+        quad: where it will be.
+        address: the words of the address: where a wave starts with them, or in `quad`,
+            as soon as they are loaded.
+    """
+
+    quad: Virtual
+    address: tuple[Part, ...]
+
+
+def address_of(emit: Emitter, argument: Argument, position: int) -> Descriptor:
+    """The address of a parameter, asked for where a wave does not start with it."""
     quad = Virtual(4, SCALARS, f"descriptor of {argument.label}")
-    emit.argument(8 * position, 2, Part(quad, 0, 2))
-    return quad
+    found = emit.preloaded(2 * position, 2)
+    if not found:
+        found = quad.parts()[:2]
+        emit.argument(8 * position, 2, Part(quad, 0, 2))
+    return Descriptor(quad, found)
 
 
-def buffer_of(emit: Emitter, argument: Argument, quad: Virtual) -> Memory:
+def buffer_of(emit: Emitter, argument: Argument, start: Descriptor) -> Memory:
     """The record of a parameter, with the code that completes its descriptor."""
     kind = argument.memory_type
     shape = extents(emit.graph, kind)
     count = size(shape)
     b = emit.b
-    _, second, third, fourth = quad.parts()
-    b.say("s_and_b32", (second,), (second, _UPPER_ADDRESS))
+    first, second, third, fourth = start.quad.parts()
+    low, high = start.address
+    if low != first:
+        b.copy(first, low)
+    b.say("s_and_b32", (second,), (high, _UPPER_ADDRESS))
     records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
     b.say("s_mov_b32", (third,), (b.uniform(records),))
     b.say("s_mov_b32", (fourth,), (_RAW,))
     known = count.constant_value if count.is_constant else None
-    return Memory(kind.dtype, strides(shape), quad.all, count=known)
+    return Memory(kind.dtype, strides(shape), start.quad.all, count=known)
 
 
 def reaches(emit: Emitter, argument: Argument) -> bool:

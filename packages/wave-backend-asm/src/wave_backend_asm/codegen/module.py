@@ -32,7 +32,7 @@ from wave_core.diagnostics import user_error
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
-    from wave_backend_asm.machine.operands import Virtual
+    from wave_backend_asm.codegen.memories import Descriptor
     from wave_core.backends import LoweringTable
     from wave_core.ir import Graph
     from wave_core.ops.structure import Argument as Parameter
@@ -107,29 +107,29 @@ def _generated(
     """The assembly; values that loops do not change are kept, or computed again."""
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
+    words = sum(row.words for row in constants)
     parameters = [p for p in graph.parameters if isinstance(p.type, MemoryType)]
     emit = Emitter(
         graph, target, facts_of(graph, geometry, constants), table,
-        pointers=len(parameters), fast_math=fast_math,
+        pointers=len(parameters), words=words, fast_math=fast_math,
     )  # fmt: skip
     emit.geometry, emit.b.hoists = geometry, hoists
     emit.b.locate(graph.location)
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
     # All addresses are asked for before one is waited for.
-    quads = [address_of(emit, p, n) for n, p in enumerate(parameters)]
-    bindings = tuple(map(partial(_bound, emit), parameters, quads))
+    starts = [address_of(emit, p, n) for n, p in enumerate(parameters)]
+    bindings = tuple(map(partial(_bound, emit), parameters, starts))
     emit.lower(graph.body)
     emit.b.say("s_endpgm")
     budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
     lines = emit.b.blocks[0].lines
     program = assembled_program(lines, target.name, budget, emit.fixed)
-    words = sum(row.words for row in constants)
     kernel = Kernel(
         graph.name, target.name,
         (Argument(pointer=True),) * len(bindings) + (Argument(pointer=False),) * words,
         program.lines, program.allocation.used, geometry.threads,
-        rounded_lds_bytes(graph), program.files,
+        rounded_lds_bytes(graph), program.files, emit.start,
     )  # fmt: skip
     return Generated(
         kernel, bindings, constants, geometry.grid, geometry.devices,
@@ -137,10 +137,10 @@ def _generated(
     )  # fmt: skip
 
 
-def _bound(emit: Emitter, parameter: Parameter, quad: Virtual) -> Binding:
+def _bound(emit: Emitter, parameter: Parameter, start: Descriptor) -> Binding:
     if not reaches(emit, parameter):
         raise emit.missing(parameter, "a buffer reaches less than 2 GiB")
-    emit.memories[parameter.ident] = buffer_of(emit, parameter, quad)
+    emit.memories[parameter.ident] = buffer_of(emit, parameter, start)
     kind = parameter.memory_type
     written = {memory.ident for memory in written_memories(emit.graph.body)}
     return Binding(
