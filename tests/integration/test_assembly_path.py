@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.check_case import run_case
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
+from wave_view import collect
 
 CHIPS = ("gfx942", "gfx950")
 M, N = tkl.sym.M, tkl.sym.N
@@ -310,6 +312,34 @@ def test_a_backend_that_does_not_know_the_target_is_refused(session):
     with pytest.raises(UserError, match="no backend `asm` makes code for") as refused:
         wave_compile(options, joined(tkl.f32, JOINS["sum"]), session=session)
     assert refused.value.diagnostics[0].code == "WV0719"
+
+
+def test_the_page_has_code_cycles_and_lines_of_the_path(session):
+    """Its text is not indented as LLVM's is, and no line of it was an instruction."""
+    case = make_case(session.plugins.load_kernel("gemm"), "gemm", SMALL["gemm"], {},
+                     "gfx942")  # fmt: skip
+    found = collect(case, session, {"backend": "asm", "preset": "default"})
+    timeline = found.documents["cycles"]["timeline"]
+    ran = [number for number in found.executed if number >= 0]
+    assert ran == list(range(len(timeline["instructions"])))
+    lines = [line for line in found.code.lines if line.instruction]
+    assert all(line.place is not None for line in lines)
+    assert any(line.text.startswith("v_mfma") for line in lines)
+    sources = {row["source"].rpartition(":")[2] for row in timeline["instructions"]}
+    assert {str(line.place[1]) for line in lines} >= sources
+
+
+def test_the_command_line_shows_what_the_path_makes(monkeypatch):
+    monkeypatch.setenv("WAVE_CACHE", "off")
+    asked = ["inspect", "copy", "--target", "gfx942", "--shape", "M=19,N=70"]
+    shown = []
+    for more in (["--via", "asm"], ["--option", "backend=asm"], []):
+        found = CliRunner().invoke(app, [*asked, "--what", "lines", "--json", *more])
+        assert found.exit_code == 0, found.output
+        shown.append(json.loads(found.output.splitlines()[-1]))
+    assert shown[0] == shown[1] != shown[2]
+    unfit = CliRunner().invoke(app, [*asked, "--what", "lines", "--via", "nothing"])
+    assert "WV0719" in str(unfit.exception)
 
 
 def test_the_command_line_chooses_the_path(session, monkeypatch):

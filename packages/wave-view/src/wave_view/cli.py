@@ -17,6 +17,7 @@ from wave_core.cli.passes import (
     Passes,
     Settings,
     TargetHere,
+    Via,
     option_changes,
     pass_changes,
 )
@@ -52,6 +53,7 @@ def view(  # noqa: PLR0913, PLR0917 - the options of the command
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: TargetHere = AUTO,
     preset: str | None = typer.Option(None, help="A named configuration."),
+    via: Via = "",
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
@@ -63,7 +65,7 @@ def view(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     told = option_changes(option, case.options, session.plugins)
     told |= pass_changes(case.options, passes, disable, set_pass)
-    found = collect(case, session, {"preset": preset, **told})
+    found = collect(case, session, {"preset": preset, "backend": via or None, **told})
     written: list[Path] = []
     if trace is not None:
         written.append(_write(trace, json.dumps(make_trace(found)), "--trace"))

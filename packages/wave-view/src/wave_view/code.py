@@ -23,7 +23,8 @@ _NOISE = re.compile(r"\s*[;/]|\s*\.(amd|text|globl|type|p2align|size)")
 """Comments about the whole file, and directives that say nothing about instructions."""
 
 _SECTION = re.compile(r"\s*\.section\b")
-_INSTRUCTION = re.compile(r"\s+(?:@!?%?\w+\s+)?[a-z]\w")
+_INSTRUCTION = re.compile(r"(?!\w+:(?!:))\s*(?:@!?%?\w+\s+)?[a-z]\w")
+"""What is no label; LLVM indents instructions, the assembly path does not."""
 
 
 def code_of(form: str, text: str, places: Places) -> Code:

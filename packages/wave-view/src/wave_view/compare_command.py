@@ -17,6 +17,7 @@ from wave_core.cli.passes import (
     Passes,
     Settings,
     TargetHere,
+    Via,
     option_changes,
     pass_changes,
 )
@@ -52,7 +53,7 @@ def compare_asm(  # noqa: PLR0913, PLR0917 - the options of the command
     beside: str = typer.Argument(
         "", help="Another; without it, a kernel as every backend compiles it."
     ),
-    via: str = typer.Option("", help="Which backend, instead of every one: asm."),
+    via: Via = "",
     kernel: str = typer.Option("", help="Which kernel of code objects with several."),
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form

@@ -160,7 +160,8 @@ class _Gathering:
             self._attempt("metrics", self._metrics)
 
     def _code(self) -> None:
-        spec = backend_of(self._session, self._options.target_name)
+        named = self._options.backend
+        spec = backend_of(self._session, self._options.target_name, named)
         told = {**self._options.plugin_options, DEBUG_LINES: True}
         options = replace(self._options, plugin_options=told)
         text = self._emitted(options, spec.assembly)

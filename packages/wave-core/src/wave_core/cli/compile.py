@@ -17,6 +17,7 @@ from wave_core.cli.passes import (
     Disabled,
     Passes,
     Settings,
+    Via,
     option_changes,
     pass_changes,
 )
@@ -46,7 +47,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     preset: str | None = typer.Option(None, help="A named configuration."),
-    via: str = typer.Option("", help="Which backend, where several fit: asm."),
+    via: Via = "",
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form

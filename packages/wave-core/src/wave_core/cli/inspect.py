@@ -17,6 +17,7 @@ from wave_core.cli.passes import (
     Passes,
     Settings,
     TargetHere,
+    Via,
     option_changes,
     pass_changes,
 )
@@ -60,6 +61,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: TargetHere = AUTO,
     preset: str | None = typer.Option(None, help="A named configuration."),
+    via: Via = "",
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
@@ -75,7 +77,8 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     told = option_changes(option, case.options, session.plugins)
     told |= pass_changes(case.options, passes, disable, set_pass)
-    case = settled_case(session, case, {"preset": preset, **told})
+    given = {"preset": preset, "backend": via or None, **told}
+    case = settled_case(session, case, given)
     if what not in set(What):
         show_view(session, case, what, own=tuple(What), as_json=json)
         return

@@ -36,6 +36,10 @@ TargetHere = Annotated[
     ),
 ]
 
+Via = Annotated[
+    str, typer.Option("--via", help="Which backend, where several fit: asm.")
+]
+
 CompileOptions = Annotated[
     list[str],
     typer.Option(

@@ -14,6 +14,7 @@ from wave_core.cli.passes import (
     Passes,
     Settings,
     TargetHere,
+    Via,
     option_changes,
     pass_changes,
 )
@@ -34,6 +35,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     device: str | None = typer.Option(
         None, help="What runs it: sim, sim-logical, emulator, cuda, hip, iree."
     ),
+    via: Via = "",
     preset: str | None = typer.Option(None, help="A named configuration."),
     passes: Passes = "",
     disable: Disabled = "",
@@ -64,6 +66,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
         {
             "device": device,
             "preset": preset,
+            "backend": via or None,
             "print_ir_after": print_ir_after,
             "print_ir_before": print_ir_before,
             "checks": None if checks else False,
