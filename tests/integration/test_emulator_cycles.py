@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_backend_amdgpu.targets import chips
 from wave_core.cli import inspect as inspect_command
 from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
@@ -17,9 +18,31 @@ from wave_core.diagnostics import UserError
 from wave_core.plugin import ViewRequest
 from wave_emulator_amdgcn import LaunchOptions
 from wave_emulator_amdgcn.views import cycles
+from wave_isa_amdgcn.matrix import MATRIX_FLOPS, matrix_cycles
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 SIZE = 256
+
+
+WORDS = {"f8e4m3fn": "FP8", "f8e4m3fnuz": "FP8", "f8e5m2": "BF8", "f8e5m2fnuz": "BF8"}
+"""Element types that instructions call otherwise."""
+
+ROWS = [
+    pytest.param(chip, row, dtype, id=f"{chip}-{row.name}-{dtype}")
+    for chip in MATRIX_FLOPS
+    for row in getattr(chips, chip)().matrix_instructions
+    for dtype in row.operand_dtypes
+    if row.unit == "mfma"
+]
+
+
+@pytest.mark.parametrize(("chip", "row", "dtype"), ROWS)
+def test_schedulers_count_matrix_instructions_as_the_emulator_does(chip, row, dtype):
+    m, n, k = row.shape
+    word = WORDS.get(str(dtype), str(dtype).upper())
+    shape = f"{m}X{n}X{k // row.issues}"
+    name = f"V_MFMA_{str(row.result_dtype).upper()}_{shape}_{word}"
+    assert row.cycles == matrix_cycles(name, MATRIX_FLOPS[chip])
 
 
 def staged(padding):

@@ -189,7 +189,7 @@ def _of_target(loop: Iterate, target: Target) -> CostProfile:
         if isinstance(op, Mma) and op.mma_type is not None:
             dtype = op.lhs.register_type.dtype
             row = target.matrix_instruction(op.mma_type, op.location, dtype)
-            cycles = row.cycles or cycles
+            cycles = row.issues * row.cycles if row.cycles else cycles
     return target_profile(target, cycles)
 
 
