@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wave_backend_asm.waits.issued import Run, preceding
 from wave_isa_amdgcn.step import Sort, Step
@@ -19,6 +19,20 @@ _Back = dict[Step, int]
 """States between an instruction and a point, at the least."""
 
 
+class _Rows(NamedTuple):
+    """Rows that instructions of one sort begin and those of another end.
+
+    Attributes:
+        meeting: where one writes what the other touches.
+        always: those of them that hold for any two.
+        most: the largest number that one of them asks for.
+    """
+
+    meeting: list[Row]
+    always: list[Row]
+    most: int
+
+
 @dataclass(frozen=True, eq=False)
 class _Sort:
     """Instructions that begin the same rows and end the same.
@@ -26,22 +40,19 @@ class _Sort:
     Attributes:
         begun: the rows whose first instruction they are.
         ended: the rows whose second instruction they are.
+        known: what `rows_to` found, by the sort of the second instruction.
     """
 
     begun: frozenset[Row]
     ended: frozenset[Row]
+    known: dict[_Sort, _Rows] = field(default_factory=dict["_Sort", _Rows])
 
-    @cached_property
-    def _known(self) -> dict[_Sort, tuple[list[Row], list[Row]]]:
-        return {}
-
-    def rows_to(self, second: _Sort) -> tuple[list[Row], list[Row]]:
-        """Rows that they begin and others end; those of them that hold for any two."""
-        found = self._known.get(second)
-        if found is None:
-            rows = [row for row in self.begun if row in second.ended]
-            found = rows, [row for row in rows if not row.meets]
-            self._known[second] = found
+    def rows_to(self, second: _Sort) -> _Rows:
+        """Rows that they begin and others end."""
+        rows = [row for row in self.begun if row in second.ended]
+        always = [row for row in rows if not row.meets]
+        most = max((row.most for row in rows), default=0)
+        found = self.known[second] = _Rows(rows, always, most)
         return found
 
 
@@ -86,8 +97,12 @@ class _Window:
         if not second.ended:
             return 0
         for first, sort, at in self._issued:
-            rows, always = sort.rows_to(second)
-            for row in rows if rows and first.meets(step) else always:
+            # This line runs for each pair: a call would take longer than the rest.
+            rows = sort.known.get(second) or sort.rows_to(second)
+            meeting, always, most = rows
+            if at + most <= self.clock + found:
+                continue
+            for row in meeting if first.meets(step) else always:
                 if self._between(row, at):
                     states = row.needed(tables.chip, first, step)
                     found = max(found, states - (self.clock - at))

@@ -234,12 +234,9 @@ def settlements(
     plain = _with(options, usual, {"preset": PLAIN})
     if not session.plugins.choosers_for(options.preset):
         return [plain if options.preset == AUTO else _with(options, usual, {})]
-    chosen = [
-        _settled(options, usual, each)
-        for each in choices(options, kernel, session, traces)
-        if not each.refused
-    ]
-    return [*chosen[:TRIED], plain]
+    found = choices(options, kernel, session, traces)
+    fitting = [each for each in found if not each.refused]
+    return [*(_settled(options, usual, each) for each in fitting[:TRIED]), plain]
 
 
 def settled_by(

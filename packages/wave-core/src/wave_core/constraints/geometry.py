@@ -114,6 +114,7 @@ class Geometry:
         self._bindings = bindings
         self._at = at
         self._levels: dict[tuple[object, ...], tuple[Level, ...]] = {}
+        self._extents: dict[str, Expr] = {}
         self.hardware = hardware_of(constraints, at)
         check_wave_size(self.hardware, target)
         self.lanes = lanes_of(constraints, target, bindings)
@@ -170,7 +171,10 @@ class Geometry:
 
     def extent(self, dim: str) -> Expr:
         """The size of a dimension, in elements."""
-        return self.bind(parse_expr(dim))
+        found = self._extents.get(dim)
+        if found is None:
+            found = self._extents[dim] = self.bind(parse_expr(dim))
+        return found
 
     def tile(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
         """Elements of ``dim`` that one wave holds at a time."""

@@ -23,7 +23,8 @@ _SYMBOL = Kind.SYMBOL
 _PRODUCT = Kind.PRODUCT
 _SUM = Kind.SUM
 _BOOLEANS = frozenset({Kind.GE, Kind.EQ, Kind.NE, Kind.AND, Kind.OR})
-_KEY = operator.attrgetter("key")
+_SYMBOLS = frozenset({_SYMBOL})
+_KEY, _KIND_OF = operator.attrgetter("key"), operator.attrgetter("kind")
 _UNIT = (1,)
 _NOTHING: frozenset[Expr] = frozenset()
 
@@ -110,9 +111,9 @@ class Expr:
 
     def subs(self, mapping: Mapping[Expr, Expr | int]) -> Expr:
         """Replaces all keys of `mapping` at once; see `substitute_all`."""
-        if self._free is not None and self._free.isdisjoint(mapping):
-            plain = all(key.kind is _SYMBOL for key in mapping)
-            if plain:
+        if _SYMBOLS.issuperset(map(_KIND_OF, mapping)):
+            mapping = {key: mapping[key] for key in self.free_symbols if key in mapping}
+            if not mapping:
                 return self
         # A lazy seam: substitution rebuilds every kind, also those built on this one.
         from wave_core.symbols.substitute import substitute_all  # noqa: PLC0415

@@ -248,14 +248,13 @@ class _Counting:
     """One loop with what is asked about it."""
 
     def __init__(self, loop: Iterate, geometry: Geometry, target: Target) -> None:
-        self.loop = loop
-        self.geometry = geometry
-        self.target = target
+        self.loop, self.geometry, self.target = loop, geometry, target
         around = (op for op in region_of(loop).around if isinstance(op, Iterate))
         # Sizes of tiles do not depend on which iteration it is.
         self.loops = {dim_name(op.axis): constant(0) for op in (loop, *around)}
         self.tiles: dict[str, int] = {}
         self.sizes: dict[Op, float] = {}
+        self.rows: dict[Op, MatrixInstruction] = {}
 
     def work(self) -> Work:
         """The counts."""
@@ -268,9 +267,8 @@ class _Counting:
         held = [op for op in still if op not in kept]
         settled = self._settled(ops)
         counts = [self._instructions(op) for op in products]
-        axes = self.loops
         groups = prod(map(_size, self.geometry.grid))
-        trips = prod(_size(self.geometry.trip_count(axis)) for axis in axes)
+        trips = prod(_size(self.geometry.trip_count(axis)) for axis in self.loops)
         fetched = tuple(self._fetched(op, products) for op in moving)
         return Work(
             matrix=sum(count * cycles for count, cycles in counts),
@@ -288,7 +286,7 @@ class _Counting:
             waves=self.geometry.waves_per_workgroup,
             groups=groups,
             trips=trips,
-            sharers=prod(map(self._sharers, axes)),
+            sharers=prod(map(self._sharers, self.loops)),
             distinct=sum(
                 min(self._bytes(op), each.of_group * groups * trips)
                 for op, each in zip(moving, fetched, strict=True)
@@ -336,9 +334,14 @@ class _Counting:
                 found.add(op)
         return found
 
+    def _row(self, op: Mma) -> MatrixInstruction:
+        if op not in self.rows:
+            self.rows[op] = instruction_of(op, self.geometry, self.target)
+        return self.rows[op]
+
     def _instructions(self, op: Mma) -> tuple[int, float]:
         """Matrix instructions of a wave, and the cycles of each."""
-        row = instruction_of(op, self.geometry, self.target)
+        row = self._row(op)
         roles = matrix_roles(op)
         sizes = dict(zip((roles.m, roles.n, roles.k), row.shape, strict=True))
         dims = {*op.lhs.register_type.dims, *op.rhs.register_type.dims}
@@ -369,7 +372,7 @@ class _Counting:
         apart = [self._elements(op)]
         for product in products:
             roles = matrix_roles(product)
-            row = instruction_of(product, self.geometry, self.target)
+            row = self._row(product)
             across = {str(roles.m): row.shape[1], str(roles.n): row.shape[0]}
             if set(product.register_type.dims) >= {str(op.dim), *op.register_type.dims}:
                 apart.append(across.get(str(op.dim), apart[0]))
@@ -420,7 +423,7 @@ class _Counting:
         """Lanes that hold each element of an operand: two in RDNA3's layout."""
         if op is not product.lhs and op is not product.rhs:
             return 1.0
-        row = instruction_of(product, self.geometry, self.target)
+        row = self._row(product)
         m, n, k = row.shape
         layout, rows = (row.lhs, m) if op is product.lhs else (row.rhs, n)
         return layout.lanes * layout.registers / (rows * k)
@@ -458,7 +461,7 @@ class _Counting:
 
     def _stays(self, read: Read, product: Mma) -> bool:
         """Whether a product takes an operand where LDS has it."""
-        row = instruction_of(product, self.geometry, self.target)
+        row = self._row(product)
         ends = (product.lhs, row.lhs_in), (product.rhs, row.rhs_in)
         return any(operand is read and SHARED in place for operand, place in ends)
 
@@ -471,7 +474,7 @@ class _Counting:
         stored, turned = read.memory.memory_type, self.target.transposed_read_bits
         if read not in product.operands or not turned or stored.dtype.bits >= 32:
             return False
-        row = instruction_of(product, self.geometry, self.target)
+        row = self._row(product)
         if stored.dims[-1] == str(matrix_roles(product).k):
             return False
         if self._stays(read, product):
@@ -526,7 +529,7 @@ class _Counting:
 
     def _panel(self, op: Read, product: Mma) -> int:
         """Bytes of a row that are copied together for a product; 0 where all are."""
-        row = instruction_of(product, self.geometry, self.target)
+        row = self._row(product)
         stays = self._stays(op, product)
         return max((each.panel for each in row.layouts), default=0) if stays else 0
 
