@@ -49,9 +49,10 @@ def _output(output: dict[str, Any]) -> str:
     return "".join(output["data"]["text/plain"]) + "\n"
 
 
-def as_page(text: str) -> str:
-    """A notebook as a page of Markdown."""
-    return "\n\n".join(map(_part, cells_of(text))) + "\n"
+def as_page(text: str, file: str) -> str:
+    """A notebook as a page of Markdown, with a link to its file."""
+    parts = [*map(_part, cells_of(text)), f"The notebook: [{file}]({file})."]
+    return "\n\n".join(parts) + "\n"
 
 
 def _part(cell: Cell) -> str:

@@ -50,7 +50,9 @@ def gather(out: Path, kernels: Sequence[str] = gallery.USUAL) -> list[Path]:
     for path in notebooks.notebooks():
         page = out / path.relative_to(workspace.ROOT).with_suffix(".md")
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(notebooks.as_page(path.read_text("utf-8")), encoding="utf-8")
+        page.write_text(
+            notebooks.as_page(path.read_text("utf-8"), path.name), encoding="utf-8"
+        )
     generate_reference.generate(out / "docs" / "reference")
     gallery.write(out / "docs" / "gallery", kernels)
     written = [path.relative_to(workspace.ROOT) for path in sources()]

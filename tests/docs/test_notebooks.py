@@ -55,7 +55,8 @@ def test_a_cell_that_prints_something_else_is_found():
 
 def test_a_notebook_is_a_page():
     text = NOTEBOOKS["gemm.ipynb"].read_text("utf-8")
-    page = notebooks.as_page(text)
+    page = notebooks.as_page(text, "gemm.ipynb")
     assert page.startswith("# A matrix product in a notebook\n")
+    assert "](gemm.ipynb)" in page
     blocks = [block.language for block in doc_pages.blocks_of(page)]
     assert blocks == ["python", *["python", "output"] * 3]
