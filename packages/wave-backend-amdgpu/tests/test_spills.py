@@ -8,6 +8,7 @@ import struct
 import msgspec
 import pytest
 
+import wave_core.lang as tkw
 from wave_backend_amdgpu.compile.request import Answer
 from wave_backend_amdgpu.compile.spills import (
     check_spills,
@@ -16,15 +17,17 @@ from wave_backend_amdgpu.compile.spills import (
 )
 from wave_core.diagnostics import UserError, user_error
 
+N = tkw.sym.N
 
-def code(*spills):
+
+def code(*spills, scalars=0):
     """A code object of which only the metadata is there."""
     rows = [
         {
             ".name": "k",
             ".vgpr_count": 256,
             ".vgpr_spill_count": n,
-            ".sgpr_spill_count": 0,
+            ".sgpr_spill_count": scalars,
         }
         for n in spills
     ]
@@ -96,3 +99,41 @@ def test_what_spills_by_its_schedule_is_refused(lowered, caplog):
         check_spills(code(7), graph, chip)
     assert caught.value.diagnostics[0].data["spilled"] == 7
     assert not caplog.records
+
+
+def with_memories(count):
+    """A kernel that reads so many memories but one, and writes their sum."""
+    memory = tkw.Memory[N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32]
+    names = [f"m{number}" for number in range(count)]
+
+    def body(*memories):
+        *read, written = memories
+        tkw.write(sum(map(tkw.read, read[1:]), tkw.read(read[0])), written)
+
+    listed = ", ".join(names)
+    scope = {"body": body}
+    exec(f"def total({listed}): body({listed})", scope)
+    scope["total"].__annotations__ = dict.fromkeys(names, memory)
+    spread = [tkw.WorkgroupConstraint(N, 64, 0), tkw.HardwareConstraint()]
+    return tkw.wave(spread)(scope["total"])
+
+
+@pytest.mark.parametrize(("memories", "refused"), [(25, True), (26, False)])
+def test_scalars_that_memories_take_are_no_matter_of_schedules(
+    memories, refused, lowered, caplog
+):
+    options = tkw.WaveCompileOptions(subs={N: 256}, target="gfx942")
+    graph, chip = lowered.lower(with_memories(memories), options)
+    assert chip.registers.scalars == 102
+    graph.gives_way = True
+    if refused:
+        with pytest.raises(UserError, match="WV0605"):
+            check_spills(code(0, scalars=9), graph, chip)
+    else:
+        with caplog.at_level(logging.WARNING, logger="wave_core"):
+            check_spills(code(0, scalars=9), graph, chip)
+        (told,) = (row.message for row in caplog.records)
+        assert "9 of a wave" in told
+        assert "of a lane" not in told
+        with pytest.raises(UserError, match="WV0605"):
+            check_spills(code(1, scalars=9), graph, chip)

@@ -17,6 +17,7 @@ import msgspec
 
 from wave_core.analysis.capacity import tell_spills, too_many_spilled
 from wave_core.diagnostics import UserError
+from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +30,9 @@ ORDERS = ("", "iterative-minreg", "max-ilp")
 """Orders of instructions: the usual one, one that takes as few registers as it can, and
 one that keeps what waits for each other apart. Source: LLVM, values of the attribute
 ``amdgpu-sched-strategy``."""
+
+RESOURCE = 4
+"""Scalars that describe a memory. Source: AMD CDNA3 ISA, buffer resource."""
 
 _ELF = b"\x7fELF"
 
@@ -101,13 +105,27 @@ def check_spills(output: bytes, graph: Graph, target: Target) -> None:
     Raises:
         UserError: WV0605, with what is ``spilled``.
     """
-    spilled = spilled_registers(output)
-    if not spilled:
+    rows = _kernels(output)
+    vectors = sum(row.vgpr_spill_count for row in rows)
+    scalars = sum(row.sgpr_spill_count for row in rows)
+    if not vectors + scalars:
         return
-    limit = max(row.vgpr_count for row in _kernels(output))
-    if graph.gives_way:
-        raise too_many_spilled(graph, target, limit, spilled)
-    tell_spills(graph, target, f"{spilled} of a lane, with {limit} in use")
+    limit = max(row.vgpr_count for row in rows)
+    if graph.gives_way and (vectors or not _too_many_memories(graph, target)):
+        raise too_many_spilled(graph, target, limit, vectors + scalars)
+    told = {f"{vectors} of a lane, with {limit} in use": vectors}
+    told |= {f"{scalars} of a wave, for memories and conditions": scalars}
+    tell_spills(graph, target, "; ".join(text for text, count in told.items() if count))
+
+
+def _too_many_memories(graph: Graph, target: Target) -> bool:
+    """Whether where memories begin takes more scalars than a wave has.
+
+    These are spilled to lanes of vector registers then, whatever the schedule.
+    """
+    memories = (p for p in graph.parameters if isinstance(p.type, MemoryType))
+    file = target.registers
+    return file is not None and 0 < file.scalars < RESOURCE * sum(1 for _ in memories)
 
 
 def _kernels(output: bytes) -> list[_Kernel]:
