@@ -1,0 +1,89 @@
+"""Random kernels by the assembly path: what numpy gives, and the simulator's bits.
+
+Numbers, presets and passes are those of `test_scheduled_programs`. The same kernel runs
+on lanes and as machine code that no other compiler has seen, and neither may report
+anything. Functions such as `exp`, and quotients, are within steps of the last bit, so
+programs that have them are compared with numpy alone.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+
+import numpy as np
+import pytest
+from launches import any_program, session, some_options, some_variant
+from test_scheduled_programs import REFUSALS
+
+from wave_testing.programs import Discarded, ProgramFailure, launch_program
+from wave_testing.programs.kinds import ROUNDED
+
+CHIPS = ("gfx942", "gfx950")
+UNSELECTED = {
+    "WV0610": "an op, an element type or a size of memory without instructions",
+    "WV0611": "values that registers do not hold",
+}
+"""Why the assembly path refuses a program that another path may take, by code."""
+
+
+def other_bits(seed):
+    """Which outputs of machine code have other bits than those of lanes."""
+    rng = np.random.default_rng([seed, 1])
+    program = some_variant(any_program(np.random.default_rng(seed), seed), rng)
+    chip, options = str(rng.choice(CHIPS)), some_options(rng)
+    how = {"target": chip, "session": session(), "backend": "asm", **options}
+    found = launch_program(program, device="emulator", **how)
+    if any(step.kind in ROUNDED for step in program.walk()):
+        return []
+    return differing(found, launch_program(program, device="sim", **how))
+
+
+def differing(found, expected):
+    """Which arguments differ in a bit, other than of what is no number."""
+    wrong = []
+    for number, pair in enumerate(zip(found, expected, strict=True)):
+        a, b = map(np.ascontiguousarray, pair)
+        same = a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")
+        if a.dtype.kind == "f":
+            same |= np.isnan(a) & np.isnan(b)
+        wrong += [] if same.all() else [f"argument {number}: {(~same).sum()} elements"]
+    return wrong
+
+
+def outcomes(seeds):
+    """How many programs are right or refused, by code; and what is wrong."""
+    tally, failures = Counter(), []
+    for seed in seeds:
+        try:
+            wrong = other_bits(seed)
+            outcome = "other bits" if wrong else "right"
+            failures += [f"{seed}: {', '.join(wrong)}"] if wrong else []
+        except Discarded as refused:
+            outcome = refused.code
+        except ProgramFailure as failure:
+            outcome = "wrong"
+            failures.append(f"{seed}: {failure}")
+        except Exception:  # noqa: BLE001 - an error without a code is what is looked for
+            outcome = "uncoded"
+            failures.append(f"{seed}: {traceback.format_exc()}")
+        tally[outcome] += 1
+    return tally, failures
+
+
+@pytest.mark.parametrize("first", [0, 3, 8])
+def test_some_programs_have_the_bits_of_the_simulator(first):
+    tally, failures = outcomes(range(first, first + 2))
+    assert failures == []
+    assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore")
+def test_any_number_of_programs_has_the_bits_of_the_simulator(seeds, record_property):
+    """`nox -s fuzz -- tests/fuzz/test_assembly_programs.py --programs 5000`."""
+    tally, failures = outcomes(seeds)
+    record_property("programs", dict(tally))
+    assert failures == []
+    assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
+    assert tally["right"] >= 0.3 * len(seeds)
