@@ -62,6 +62,7 @@ class Orders:
         webs = webs_of(flow, ranges, fixed, spread)
         self._names = Names(webs, split_values(flow.blocks), flow.bits)
         vectors = peak_of(ranges).vectors
+        self._scalars = max(ranges.live(scalar=True), default=0)
         self._fits = vectors <= budget.vector
         self.alike = min(budget.vector, Budget.beside(vectors).vector)
 
@@ -72,11 +73,17 @@ class Orders:
         was given does not fit, there is none.
         """
         for part in _PARTS if self._fits else ():
-            yield self._within(self.alike - self.alike // part)
+            yield self._within(part)
 
-    def _within(self, vectors: int) -> list[list[Operation]]:
-        lanes = min(vectors, self._budget.limit("v"))
-        limits = Limits(self._budget.scalar, lanes, vectors)
+    def _within(self, part: int) -> list[list[Operation]]:
+        """The operations of each block in an order that leaves registers free.
+
+        It has no more scalars than the order that was given: they buy nothing.
+        """
+        lanes, vectors = (
+            count - count // part for count in (self._budget.limit("v"), self.alike)
+        )
+        limits = Limits(self._scalars, min(lanes, vectors), vectors)
         program = _Program(self._flow, self._names, self._chip, limits)
         return [program.block(number, each) for number, each in enumerate(self._blocks)]
 
