@@ -16,6 +16,7 @@ import workspace
 from wave_core.cli.app import app
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.check_case import run_case
+from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_view import collect
@@ -52,6 +53,21 @@ def checked(session, name, chip, settings=None, sizes=None, **options):
 @pytest.mark.parametrize("name", QUICK)
 def test_kernels_of_the_library_are_right(session, name, chip):
     checked(session, name, chip)
+
+
+def assembly(session, name, chip, sizes):
+    """The text of a kernel of the library."""
+    case = make_case(session.plugins.load_kernel(name), name, sizes, {}, chip)
+    options = replace(case.options, backend="asm")
+    (text,) = dict(emit(options, case.kernel, "asm", session).files).values()
+    return text.decode()
+
+
+@pytest.mark.parametrize(("parts", "loops"), [(16, 0), (40, 1)])
+def test_a_loop_of_one_turn_is_none(session, parts, loops):
+    sizes = {**SMALL["attention-merge"], "SPLIT": parts}
+    text = assembly(session, "attention-merge", "gfx942", sizes)
+    assert text.count("s_cbranch_scc1") == loops
 
 
 SCHEDULES = ("prefetch", "four-stage", "modulo", "fetch-ahead")

@@ -72,6 +72,9 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     assert op.induction is not None, "set by expansion"
     b, region = emit.b, op.body
     iterations = emit.expr(as_expr(op.count))
+    if iterations.is_constant and iterations.constant_value == 1:
+        _once(op, op.induction, emit)
+        return
     count = b.uniform(b.words(emit.indices.wrapped(iterations))[0])
     inits = [emit.value(value) for value in op.inits]
     carried = _carried(b, inits)
@@ -92,6 +95,20 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     least = emit.facts.bounds(iterations).lo
     _close_loop(b, block.lines, counter, count, least=least)
     emit.set_results(op, tuple(Value(b.of(c.kind, c.words), *c.kind) for c in carried))
+
+
+def _once(op: Iterate, induction: Expr, emit: Emitter) -> None:
+    """A loop of one turn, which is none."""
+    inits, outer = [emit.value(value) for value in op.inits], dict(emit.renamed)
+    for argument, init in zip(op.body.arguments, inits, strict=False):
+        emit.define(argument, init)
+    emit.renamed[induction] = emit.expr(as_expr(op.start))
+    emit.lower(op.body)
+    emit.renamed = outer
+    results = zip(emit.yielded(op.body), inits, strict=True)
+    emit.set_results(
+        op, tuple(Value(emit.spread(v, i.registers), *i.kind) for v, i in results)
+    )
 
 
 def _iteration(emit: Emitter, counter: Virtual, count: Expr) -> Expr:
