@@ -180,6 +180,7 @@ def test_what_only_products_touch_may_live_in_accumulators():
             for f in factors
         ),
         Instruction("v_add_f32", (out.all,), (total.parts()[0], total.parts()[0])),
+        Instruction("buffer_store_dword", (), (out.all, *where), "offen"),
     ]  # fmt: skip
     budget = Budget.of_waves(1)
     found = assembled_program(lines, "gfx942", budget, {}).allocation

@@ -15,6 +15,7 @@ from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.sinking import counted, sunk
+from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Run
 
@@ -67,7 +68,7 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    moved = forwarded(lines, fixed.keys())
+    moved = forwarded(without_unread(lines), fixed.keys())
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
