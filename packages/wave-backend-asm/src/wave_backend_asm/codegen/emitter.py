@@ -64,7 +64,7 @@ class Emitter(Emission):
     ) -> None:
         self.b = Builder()
         fast = fast_math_of(fast_math, graph.constraints)
-        instructions = AsmInstructions(self.b)
+        instructions = AsmInstructions(self.b, target.name)
         super().__init__(graph, target, facts, table, instructions, fast_math=fast)
         self.make = instructions
         self.pointers = pointers

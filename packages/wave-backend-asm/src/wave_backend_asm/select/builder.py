@@ -69,6 +69,7 @@ class Builder(Regions[Line]):
         self._at: Source = NOWHERE
         self._labels = 0
         self._uniform: set[Operand] = set()
+        self._halves: dict[Operand, tuple[Operand, int]] = {}
 
     # ---- names
 
@@ -245,6 +246,18 @@ class Builder(Regions[Line]):
                 name = "s_mov_b32" if result.files == SCALARS else "v_mov_b32"
                 self.say(name, (part,), (word,))
         return result.all
+
+    # ---- halves of words
+
+    def mark_half(self, word: Operand, whole: Operand, shift: int) -> Operand:
+        """A word whose lower half is another word's, from a bit on."""
+        if not isinstance(word, int):
+            self._halves[word] = whole, shift
+        return word
+
+    def half(self, word: Operand) -> tuple[Operand, int]:
+        """The word that the lower half of a word is from, and from which bit on."""
+        return self._halves.get(word, (word, 0))
 
     # ---- truth
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.operands import Operand, Virtual, is_scalar
@@ -112,6 +113,26 @@ def _float(
     if (source, wanted) == ("f32", "bf16"):
         return (_upper_half(b, low),)
     return None
+
+
+PAIRS = {
+    ("gfx950", "f32", "f16"): "v_cvt_pk_f16_f32",
+    ("gfx950", "f32", "bf16"): "v_cvt_pk_bf16_f32",
+}
+"""Conversions of two elements at once, to nearest, by chip. Source: CDNA4 ISA, VOP3."""
+
+
+def in_pairs(b: Builder, name: str, parts: Sequence[Words]) -> Words:
+    """Elements converted two by two, which are a word; of a last one says half nothing.
+
+    Args:
+        b: where code goes.
+        name: of the instruction.
+        parts: the elements, each a word.
+    """
+    single = [part[0] for part in parts]
+    rows = [single[at : at + 2] for at in range(0, len(single), 2)]
+    return tuple([b.valu(name, row[0], row[-1]) for row in rows])
 
 
 def _double(b: Builder, value: Words) -> Operand:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.operands import Operand
 from wave_backend_asm.select.basics import lane_test
-from wave_backend_asm.select.conversions import chosen, converted, extended
+from wave_backend_asm.select.conversions import (
+    PAIRS,
+    chosen,
+    converted,
+    extended,
+    in_pairs,
+)
 from wave_backend_asm.select.data import WORD, Datum, number_bits, repeated
 from wave_backend_asm.select.doubles import DOUBLES, compared_doubles
 from wave_backend_asm.select.floats import EXACT, FAST, TESTS, halves
@@ -39,8 +45,10 @@ class AsmInstructions:
     Every method raises `MissingError` where the machine has no way that is known here.
     """
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: Builder, chip: str) -> None:
+        """Append to a builder what a chip has."""
         self.b = builder
+        self._chip = chip
 
     @property
     def level(self) -> int:
@@ -241,6 +249,9 @@ class AsmInstructions:
         wanted = Kind(item, kind.registers)
         with self.b.at(level):
             parts = elements(self.b, self.b.data[name])
+            pairs = PAIRS.get((self._chip, kind.item, item))
+            if pairs is not None and len(parts) > 1:
+                return self.b.of(wanted, in_pairs(self.b, pairs, parts))
             found = [self._converted(word, kind.item, item, part) for part in parts]
             return self.b.of(wanted, joined(self.b, wanted, found))
 

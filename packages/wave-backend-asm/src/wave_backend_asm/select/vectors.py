@@ -14,6 +14,9 @@ from wave_core.backends.emission import Kind
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
 
+_HALF = 16
+"""Bits of half a word."""
+
 _TWO_HALVES = 0x05040100
 _LOW_BYTES, _HIGH_BYTES = 0x0C0C0400, 0x04000C0C
 """What V_PERM_B32 takes of its operands: two halves, or two bytes and zeros."""
@@ -28,7 +31,9 @@ def element(b: Builder, datum: Datum, at: int) -> tuple[Operand, ...]:
         return datum.words[at * each : at * each + each]
     _check_separable(datum.bits)
     word, place = divmod(at, datum.per_word)
-    return (basic(b, "shrui", datum.words[word], place * datum.bits),)
+    whole, shift = datum.words[word], place * datum.bits
+    found = basic(b, "shrui", whole, shift)
+    return (b.mark_half(found, whole, shift) if shift == _HALF else found,)
 
 
 def elements(b: Builder, datum: Datum) -> list[tuple[Operand, ...]]:
@@ -65,7 +70,7 @@ def _packed(b: Builder, bits: int, row: Sequence[Operand]) -> Operand:
         mask = (1 << bits) - 1
         return sum((n & mask) << at * bits for at, n in enumerate(numbers))
     if bits == 16:
-        return _two(b, row[0], row[1], _TWO_HALVES)
+        return _two_halves(b, row[0], row[1])
     if bits != 8:
         return _shifted(b, bits, row)
     low = _two(b, row[0], row[1], _LOW_BYTES)
@@ -75,9 +80,18 @@ def _packed(b: Builder, bits: int, row: Sequence[Operand]) -> Operand:
     return basic(b, "ori", low, high)
 
 
-def _two(b: Builder, low: Operand, high: Operand, choice: int) -> Operand:
-    if choice == _TWO_HALVES and is_scalar(low) and is_scalar(high):
+def _two_halves(b: Builder, low: Operand, high: Operand) -> Operand:
+    """Two halves as a word, taken from where they are; or the word that they are."""
+    (one, first), (two, second) = b.half(low), b.half(high)
+    if one == two and (first, second) == (0, _HALF):
+        return one
+    if is_scalar(low) and is_scalar(high):
         return b.salu("s_pack_ll_b32_b16", low, high)
+    choice = _TWO_HALVES + (0x0202 if first else 0) + (0x02020000 if second else 0)
+    return b.valu("v_perm_b32", b.in_vector(two), b.in_vector(one), choice)
+
+
+def _two(b: Builder, low: Operand, high: Operand, choice: int) -> Operand:
     return b.valu("v_perm_b32", b.in_vector(high), b.in_vector(low), choice)
 
 

@@ -1,0 +1,94 @@
+"""What operations on elements become."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_backend_asm.machine.instruction import Instruction, Label
+from wave_backend_asm.machine.operands import Virtual
+from wave_backend_asm.machine.unread import without_unread
+from wave_backend_asm.select.builder import Builder
+from wave_backend_asm.select.data import Datum
+from wave_backend_asm.select.instructions import AsmInstructions
+from wave_backend_asm.select.vectors import elements, joined
+from wave_core.backends.emission import Kind
+
+HALVES = Kind("f16", 4)
+
+
+def words(count):
+    return Virtual(count).parts()
+
+
+def made(builder):
+    """The instructions that somebody could need."""
+    return [line for line in builder.blocks[0].lines if not isinstance(line, Label)]
+
+
+def test_halves_that_come_together_again_are_the_word():
+    b, given = Builder(), words(2)
+    assert joined(b, HALVES, elements(b, Datum(HALVES, given))) == given
+
+
+@pytest.mark.parametrize("low", range(4))
+@pytest.mark.parametrize("high", range(4))
+def test_halves_are_taken_from_where_they_are(low, high):
+    """By one choice of bytes, whose result is computed here by its definition."""
+    b, given = Builder(), words(2)
+    parts = elements(b, Datum(HALVES, given))
+    (found,) = joined(b, Kind("f16", 2), [parts[low], parts[high]])
+    values = dict(zip(given, (0x11110000, 0x33332222), strict=True))
+    expected = 0x1111 * low | 0x1111 * high << 16
+    if found in values:
+        assert values[found] == expected
+        return
+    number, line = made(b)[-2:]
+    assert [number.name, line.name] == ["s_mov_b32", "v_perm_b32"]
+    upper, lower, _ = line.operands
+    (choice,) = number.operands
+    data = values[upper] << 32 | values[lower]
+    picked = [data >> 8 * (choice >> 8 * n & 0xFF) & 0xFF for n in range(4)]
+    assert sum(byte << 8 * n for n, byte in enumerate(picked)) == expected
+
+
+@pytest.mark.parametrize("item", ["f16", "bf16"])
+def test_two_elements_are_converted_at_once_where_the_chip_can(item):
+    names = {}
+    for chip in ("gfx942", "gfx950"):
+        b = Builder()
+        given = b.of(Kind("f32", 5), words(5))
+        found = AsmInstructions(b, chip).convert("truncf", Kind("f32", 5), item, given)
+        assert len(b.words(found)) == 3
+        names[chip] = [line.name for line in made(b)]
+    assert names["gfx950"] == [f"v_cvt_pk_{item}_f32"] * 3
+    assert len(names["gfx942"]) > 5
+
+
+def test_what_nobody_reads_is_left_out():
+    one, two, three = (Virtual().all for _ in range(3))
+    lines = [
+        Instruction("v_mov_b32", (one,), (1,)),
+        Instruction("v_add_f32", (two,), (one, one)),  # for the next one alone
+        Instruction("v_mul_f32", (three,), (two, two)),
+    ]
+    assert without_unread(lines) == []
+    kept = [*lines, Instruction("global_store_dword", (), (three, three, "off"))]
+    assert without_unread(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "modifiers"),
+    [("buffer_load_dword", "offen lds"), ("buffer_load_dword", "offen sc0 sc1"),
+     ("buffer_atomic_add", "offen sc0"), ("s_and_b32", ""), ("ds_add_rtn_u32", "")],
+)  # fmt: skip
+def test_what_does_more_than_to_give_a_result_stays(name, modifiers):
+    result, at = Virtual().all, Virtual().all
+    lines = [Instruction(name, (result,), (at,), modifiers)]
+    assert without_unread(lines) == lines
+
+
+def test_a_result_in_a_register_with_a_name_stays():
+    value = Virtual().all
+    results = (value, "vcc")
+    lines = [Instruction("v_div_scale_f32", results, (value, value, value))]
+    assert without_unread(lines) == lines
