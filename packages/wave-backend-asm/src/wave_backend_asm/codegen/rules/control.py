@@ -51,8 +51,11 @@ class _Carried:
         if part is not None:
             b.copy(self.values[0].all, part)
             return
+        if not keep:
+            b.moved(words, self.values[0])
+            return
         for own, word in zip(self.words, words, strict=True):
-            b.say("v_mov_b32", (own,), (word,), keeps=(own,) if keep else ())
+            b.say("v_mov_b32", (own,), (word,), keeps=(own,))
 
     def _take_mask(
         self, b: Builder, value: Virtual, word: Operand, *, keep: bool
