@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from wave_backend_asm.machine.instruction import Instruction, Label
-from wave_backend_asm.machine.operands import Virtual
+from wave_backend_asm.code import Part
+from wave_backend_asm.machine.instruction import Copy, Instruction, Label
+from wave_backend_asm.machine.operands import VECTORS, Virtual
 from wave_backend_asm.machine.unread import without_unread
-from wave_backend_asm.select.builder import Builder
+from wave_backend_asm.select.builder import Builder, consecutive
 from wave_backend_asm.select.data import Datum
 from wave_backend_asm.select.instructions import AsmInstructions
 from wave_backend_asm.select.vectors import elements, joined
@@ -92,3 +93,50 @@ def test_a_result_in_a_register_with_a_name_stays():
     results = (value, "vcc")
     lines = [Instruction("v_div_scale_f32", results, (value, value, value))]
     assert without_unread(lines) == lines
+
+
+F32 = Kind("f32", 8)
+
+
+def together(word, one, two, chip="gfx942"):
+    """An operation on two lists of words; its instructions, and its result."""
+    b = Builder()
+    names = [b.of(F32, words) for words in (one, two)]
+    found = b.words(AsmInstructions(b, chip).apply(word, F32, *names))
+    return made(b), found
+
+
+@pytest.mark.parametrize("word", ["addf", "subf", "mulf"])
+def test_neighbours_are_computed_two_by_two(word):
+    one, two = words(8), words(8)
+    lines, found = together(word, one, two)
+    assert [line.name for line in lines] == [
+        f"v_pk_{'mul' if word == 'mulf' else 'add'}_f32"
+    ] * 4
+    assert lines[1].operands == (Part(one[0].value, 2, 2), Part(two[0].value, 2, 2))
+    assert all(("neg_lo:[0,1]" in line.modifiers) == (word == "subf") for line in lines)
+    assert consecutive(found, VECTORS) is not None
+
+
+def test_one_operand_of_all_lies_in_two_registers():
+    shared = Virtual().all
+    lines, _ = together("mulf", words(8), (shared,) * 8)
+    copies = [line for line in lines if isinstance(line, Copy)]
+    assert [line.operand for line in copies] == [shared] * 2
+    assert len(lines) == 2 + 4
+
+
+def test_a_number_is_read_by_both_halves():
+    lines, _ = together("addf", (0x3F800000,) * 8, words(8))
+    assert {line.modifiers for line in lines} == {"op_sel_hi:[0,1]"}
+
+
+@pytest.mark.parametrize(
+    "one",
+    [tuple(Virtual().all for _ in range(8)), words(9)[1:], (*words(4), *words(5)[1:])],
+    ids=["apart", "odd", "odd half"],
+)
+def test_what_lies_elsewhere_is_computed_one_by_one(one):
+    lines, found = together("addf", one, words(8))
+    assert [line.name for line in lines] == ["v_add_f32"] * 8
+    assert len(found) == 8

@@ -19,6 +19,7 @@ from wave_backend_asm.select.floats import EXACT, FAST, TESTS, halves
 from wave_backend_asm.select.functions import function
 from wave_backend_asm.select.integers import compared, compared_wide, integer, wide
 from wave_backend_asm.select.missing import MissingError
+from wave_backend_asm.select.packed import packed
 from wave_backend_asm.select.vectors import element, elements, joined, part_of
 from wave_core.backends.emission import Kind, element as item_of
 from wave_core.backends.emission.instructions import INTEGER_WORDS
@@ -99,7 +100,11 @@ class AsmInstructions:
             return self._integers(word, kind, data)
         table = FAST if fast else EXACT
         if kind.item == "f32" and word in table:
-            rows = zip(*(datum.words for datum in (data * 2)[:2]), strict=True)
+            sides = [datum.words for datum in (data * 2)[:2]]
+            pairs = packed(self.b, word, *sides)
+            if pairs is not None:
+                return pairs
+            rows = zip(*sides, strict=True)
             return tuple([table[word](self.b, one, two) for one, two in rows])
         if kind.item == "f16":
             rows = zip(*(datum.words for datum in (data * 2)[:2]), strict=True)
