@@ -6,8 +6,9 @@ import pytest
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
-from wave_backend_asm.machine.operands import VECTORS, Virtual
+from wave_backend_asm.machine.operands import VECTORS, Virtual, signed
 from wave_backend_asm.machine.unread import without_unread
+from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.builder import Builder, consecutive
 from wave_backend_asm.select.data import Datum
 from wave_backend_asm.select.instructions import AsmInstructions
@@ -140,3 +141,70 @@ def test_what_lies_elsewhere_is_computed_one_by_one(one):
     lines, found = together("addf", one, words(8))
     assert [line.name for line in lines] == ["v_add_f32"] * 8
     assert len(found) == 8
+
+
+def run_on(lines, given, number):
+    """The values of words of lanes, by the definitions of their instructions."""
+    values = {given: number}
+    for line in lines:
+        x, y, *rest = (values.get(each, each) for each in line.operands)
+        name = line.name
+        if name == "v_lshlrev_b32":
+            found = y << x
+        elif name == "v_lshrrev_b32":
+            found = y >> x
+        elif name == "v_ashrrev_i32":
+            found = signed(y) >> x
+        elif name == "v_and_b32":
+            found = x & y
+        else:
+            found = x >> y & (1 << rest[0]) - 1
+            if name == "v_bfe_i32" and found >> rest[0] - 1:
+                found -= 1 << rest[0]
+        values[line.results[0]] = found & 0xFFFFFFFF
+    return values
+
+
+CHAINS = [
+    (("shrui", 12), ("andi", 15), ("shli", 28), ("shrsi", 28)),
+    (("shrui", 12), ("andi", 15)),
+    (("shrui", 24), ("andi", 0x1FF)),
+    (("andi", 255), ("shli", 24), ("shrsi", 24)),
+    (("andi", 255), ("shli", 20), ("shrsi", 24)),
+    (("shli", 8), ("shrui", 20)),
+    (("shli", 20), ("shrsi", 8)),
+    (("shrui", 4), ("andi", 0xF0), ("shli", 24), ("shrsi", 28)),
+]
+"""Shifts and masks of a word; not all become fields."""
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_bits_in_a_row_are_taken_as_they_are_by_one_after_the_other(chain):
+    b, given = Builder(), Virtual().all
+    word, number = given, 0xB96C35A7
+    expected = number
+    for how, by in chain:
+        word = basic(b, how, word, by)
+        value = signed(expected) if how == "shrsi" else expected
+        expected = {"shli": value << by, "andi": value & by}.get(how, value >> by)
+        expected &= 0xFFFFFFFF
+    assert run_on(made(b), given, number)[word] == expected
+
+
+@pytest.mark.parametrize("chain", [CHAINS[0], CHAINS[1], CHAINS[3], CHAINS[5]])
+def test_bits_in_a_row_are_one_instruction(chain):
+    b, given = Builder(), Virtual().all
+    word = given
+    for how, by in chain:
+        word = basic(b, how, word, by)
+    store = Instruction("global_store_dword", (), (word, word, "off"))
+    names = [line.name for line in without_unread([*made(b), store])]
+    assert names[0].startswith("v_bfe_")
+    assert names[1:] == ["global_store_dword"]
+
+
+def test_one_divisor_has_one_reciprocal():
+    b = Builder()
+    given, below = b.of(F32, words(8)), b.of(F32, (Virtual().all,) * 8)
+    AsmInstructions(b, "gfx942").apply("divf", F32, given, below, fast=True)
+    assert [line.name for line in made(b)].count("v_rcp_f32") == 1

@@ -12,6 +12,7 @@ from wave_backend_asm.machine.operands import (
     is_scalar,
     signed,
 )
+from wave_backend_asm.select.builder import Shifted
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
@@ -68,7 +69,54 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
             return basic(b, "shli", one, power)
     if is_scalar(one) and is_scalar(two):
         return b.salu(_SALU[word], one, two)
+    if isinstance(two, int) and word in _SHIFTS:
+        return _shifted(b, word, one, two & 0xFFFFFFFF)
     return lanes(b, word, one, two)
+
+
+_SHIFTS = ("shli", "shrui", "shrsi", "andi")
+
+
+def _shifted(b: Builder, word: str, one: Operand, number: int) -> Operand:
+    """A shift or a mask by a number: bits in a row are taken by one instruction.
+
+    What the first of two shifts or masks was for, another one may want.
+    """
+    row = Shifted(word, one, number)
+    before = b.shifted(one)
+    if before is None:
+        return b.mark_shifted(lanes(b, word, one, number), row)
+    bits = _field(before, word, number)
+    if bits is not None:
+        name = "v_bfe_i32" if word == "shrsi" else "v_bfe_u32"
+        found = b.valu(name, before.whole, *bits)
+        field = Shifted("andi", before.whole, (1 << bits[1]) - 1, bits[0])
+        return found if word == "shrsi" else b.mark_shifted(found, field)
+    if word == "shli" and _keeps_all(before, number):
+        row = Shifted(word, before.whole, number, before.first)
+        one = one if before.first else before.whole
+    return b.mark_shifted(lanes(b, word, one, number), row)
+
+
+def _field(before: Shifted, word: str, number: int) -> tuple[int, int] | None:
+    """First bit and count of a field that two operations take out of a word.
+
+    A mask behind a shift to the right, or a shift to the right behind one to the left.
+    """
+    if word == "andi" and before.how == "shrui":
+        count = number.bit_length()
+        fits = number & (number + 1) == 0 and before.number + count <= 32
+        return (before.number, count) if fits else None
+    if word in ("shrsi", "shrui") and before.how == "shli":
+        first = before.first + number - before.number
+        return (first, 32 - number) if before.number <= number < 32 else None
+    return None
+
+
+def _keeps_all(before: Shifted, distance: int) -> bool:
+    """Whether a shift to the left leaves nothing of the bits that a mask clears."""
+    kept = (1 << (32 - distance)) - 1
+    return before.how == "andi" and before.number & kept == kept
 
 
 def lanes(b: Builder, word: str, one: Operand, two: Operand) -> Operand:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.instruction import (
@@ -47,6 +47,23 @@ _SHORT = frozenset(
 
 _ANY = Kind("i32")
 
+
+class Shifted(NamedTuple):
+    """A word made from another one by a shift or a mask.
+
+    Attributes:
+        how: the word of `INTEGER_WORDS`.
+        whole: the word that it is made from.
+        number: the distance, or the mask.
+        first: the bit of `whole` that is the lowest before that.
+    """
+
+    how: str
+    whole: Operand
+    number: int
+    first: int = 0
+
+
 _ONE_OPERAND = ("v_mov_b32", "v_cvt_")
 
 
@@ -70,6 +87,7 @@ class Builder(Regions[Line]):
         self._labels = 0
         self._uniform: set[Operand] = set()
         self._halves: dict[Operand, tuple[Operand, int]] = {}
+        self._shifted: dict[Operand, Shifted] = {}
 
     # ---- names
 
@@ -258,6 +276,17 @@ class Builder(Regions[Line]):
     def half(self, word: Operand) -> tuple[Operand, int]:
         """The word that the lower half of a word is from, and from which bit on."""
         return self._halves.get(word, (word, 0))
+
+    # ---- bits that others are moved from
+
+    def mark_shifted(self, word: Operand, row: Shifted) -> Operand:
+        """A word of lanes that is another one, shifted or masked by a number."""
+        self._shifted[word] = row
+        return word
+
+    def shifted(self, word: Operand) -> Shifted | None:
+        """How a word is made from another one, if it is so."""
+        return self._shifted.get(word)
 
     # ---- truth
 

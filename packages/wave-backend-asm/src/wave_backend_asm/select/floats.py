@@ -105,7 +105,8 @@ def divide(b: Builder, above: Operand, below: Operand) -> Operand:
 
 
 def _quick_divide(b: Builder, above: Operand, below: Operand) -> Operand:
-    inverse = b.valu("v_rcp_f32", below)
+    key = ("reciprocal", below)
+    inverse = b.kept(key, lambda: b.valu("v_rcp_f32", below))
     return inverse if above == ONE else multiply(b, above, inverse)
 
 
