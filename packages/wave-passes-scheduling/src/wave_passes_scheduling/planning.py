@@ -68,9 +68,11 @@ class PlannedLoop:
     tail: Tail | None = None
 
     def give_up(self, graph: Graph) -> None:
-        """Take the copies back: buffers are as they were."""
+        """Take the copies back: buffers are as they were, for the tail as well."""
         for each in self.copies:
             each.undo(graph)
+        if self.tail is not None:
+            self.tail.follow(graph)
 
 
 @dataclass(frozen=True)
