@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,6 +103,16 @@ def test_a_store_is_a_file_a_url_or_off(tmp_path):
         with pytest.raises(UserError) as caught:
             Store(wrong).open() if wrong == "nothing://" else store_of("://")
         assert caught.value.code == "WV0830"
+
+
+def test_a_store_says_which_driver_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UserError) as caught:
+        Store("postgresql+psycopg://u:secret@host/wave").open()
+    said = str(caught.value)
+    assert "its driver `psycopg` is not installed" in said
+    assert "install it here: pip install psycopg" in said
+    assert "secret" not in said
 
 
 def test_sizes_that_are_tuned_together():

@@ -107,11 +107,15 @@ class Store:
         return Failures(self)
 
     def _unusable(self, error: Exception) -> Exception:
+        driver = _missing_driver(error)
         first = str(error).strip().partition("\n")[0]
+        why = f"its driver `{driver}` is not installed" if driver else first
+        install = (f"install it here: pip install {driver}",) if driver else ()
         return user_error(
             "WV0830",
-            f"the store `{self.shown}` cannot be used: {first}",
+            f"the store `{self.shown}` cannot be used: {why}",
             help=(
+                *install,
                 f"name another: `--store`, or {VARIABLE}",
                 f"{VARIABLE}={OFF} compiles without measurements",
             ),
@@ -145,6 +149,12 @@ def _is_of_database(error: Exception) -> bool:
     # ImportError that a driver is missing.
     kinds = StorageInternalError, SQLAlchemyError, RuntimeError, ImportError
     return isinstance(error, kinds)
+
+
+def _missing_driver(error: Exception) -> str | None:
+    """The module that the kind of database needs; Optuna does not say which it is."""
+    cause = error.__cause__ or error.__context__
+    return cause.name if isinstance(cause, ModuleNotFoundError) else None
 
 
 @lru_cache(maxsize=4)
