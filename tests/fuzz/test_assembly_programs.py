@@ -78,6 +78,10 @@ def test_some_programs_have_the_bits_of_the_simulator(first):
     assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
 
 
+def test_a_pair_of_numbers_is_no_operand_of_half_a_register():
+    assert outcomes([1160]) == ({"right": 1}, [])
+
+
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
 def test_any_number_of_programs_has_the_bits_of_the_simulator(seeds, record_property):

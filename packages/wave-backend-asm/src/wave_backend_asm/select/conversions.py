@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -105,7 +106,7 @@ def _float(
         single = (b.valu("v_cvt_f32_f64", _double(b, value)),)
         return single if wanted == "f32" else None
     if (source, wanted) == ("f16", "f32"):
-        return (b.valu("v_cvt_f32_f16", low),)
+        return (_single(b, low),)
     if (source, wanted) == ("f32", "f16"):
         return (b.valu("v_cvt_f16_f32", low),)
     if (source, wanted) == ("bf16", "f32"):
@@ -133,6 +134,14 @@ def in_pairs(b: Builder, name: str, parts: Sequence[Words]) -> Words:
     single = [part[0] for part in parts]
     rows = [single[at : at + 2] for at in range(0, len(single), 2)]
     return tuple([b.valu(name, row[0], row[-1]) for row in rows])
+
+
+def _single(b: Builder, half: Operand) -> Operand:
+    """An f16 as f32; of a number the lower half is one, as an operand all would be."""
+    if not isinstance(half, int):
+        return b.valu("v_cvt_f32_f16", half)
+    (value,) = struct.unpack("<e", (half & 0xFFFF).to_bytes(2, "little"))
+    return int.from_bytes(struct.pack("<f", value), "little")
 
 
 def _double(b: Builder, value: Words) -> Operand:
