@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from wave_backend_asm.order.listing import cycles, schedule
+from wave_backend_asm.order.listing import Listing
 from wave_backend_asm.order.nodes import Node, Price, needs_of
-from wave_backend_asm.order.room import Limits, Region, Registers, Sort, peak
+from wave_backend_asm.order.room import Limits, Region, Registers, Sort
 
 LOAD = Price("vmem", 4, 16, 32, 400)
 LANE = Price("valu", 4, 4)
@@ -27,6 +27,10 @@ def limits(vectors):
     return Limits(100, vectors, vectors)
 
 
+def schedule(given, most):
+    return Listing(given).within(most)
+
+
 def chains(count, between=0):
     """Slow loads, each with who uses its result right behind it."""
     nodes, widths = [], {}
@@ -42,7 +46,7 @@ def test_loads_go_first_where_there_is_room():
     given = chains(4)
     found = schedule(given, limits(512))
     assert found[:4] == [0, 2, 4, 6]
-    assert cycles(given, found) < cycles(given, range(9)) / 2
+    assert Listing(given).cycles(found) < Listing(given).cycles(range(9)) / 2
 
 
 def test_a_load_goes_before_arithmetic_that_does_not_need_it():
@@ -67,7 +71,7 @@ def test_products_hide_arithmetic():
     found = schedule(given, limits(512))
     places = [found.index(n) for n in range(4)]
     assert [b - a for a, b in pairwise(places)] == [8, 8, 7]
-    assert cycles(given, found) == 3 * 32 + 32 + 12
+    assert Listing(given).cycles(found) == 3 * 32 + 32 + 12
 
 
 def test_sums_are_chained_and_factors_are_waited_for():
@@ -88,16 +92,24 @@ def test_wait_states_are_filled():
 
 def test_no_more_is_live_than_may_be():
     given = chains(6)
-    peaks = {n: peak(given, schedule(given, limits(n))).vectors for n in (9, 12, 24)}
+    orders = Listing(given)
+    peaks = {n: orders.peak(orders.within(limits(n))).vectors for n in (24, 9, 12)}
     assert all(found <= most for most, found in peaks.items()), peaks
     assert peaks[9] < peaks[24]
+
+
+def test_one_limit_says_nothing_about_the_next():
+    given = chains(6)
+    orders = Listing(given)
+    for most in (24, 9, 12, 9, 24, 1):
+        assert orders.within(limits(most)) == schedule(given, limits(most))
 
 
 def test_what_lives_in_either_file_counts_with_both():
     rows = {"a": Registers(Sort.EITHER, 4), "b": Registers(Sort.LANES, 2),
             "s": Registers(Sort.SCALARS, 3)}  # fmt: skip
     nodes = [node(LANE, [name]) for name in rows] + [node(LANE, (), rows)]
-    assert peak(Region(nodes, rows), range(4)) == (3, 2, 6)
+    assert Listing(Region(nodes, rows)).peak(range(4)) == (3, 2, 6)
 
 
 def test_the_given_order_stays_where_nothing_else_fits():

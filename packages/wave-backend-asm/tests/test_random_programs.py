@@ -24,7 +24,7 @@ from tinygrad.renderer.amd.dsl import v
 
 from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.code import Block
-from wave_backend_asm.order.listing import schedule
+from wave_backend_asm.order.listing import Listing
 from wave_backend_asm.order.nodes import Node, Price
 from wave_backend_asm.order.room import Limits, Region, Registers, Sort
 
@@ -189,7 +189,8 @@ def node_of(operation):
 
 
 def names(bits, live):
-    return frozenset((part.value, part.first) for part in bits.registers(live))
+    rows = [(v, n) for v in bits.values(live) for n in range(v.width)]
+    return frozenset((v, n) for v, n in rows if live >> (bits.first[v] + n) & 1)
 
 
 def reordered(parts, vectors):
@@ -213,7 +214,7 @@ def reordered(parts, vectors):
             before = before & ~bits.parts(each.defines) | bits.parts(each.uses)
         nodes = [*map(node_of, operations)]
         region = Region(nodes, rows, names(bits, before), names(bits, live))
-        found.append([operations[n] for n in schedule(region, limits)])
+        found.append([operations[n] for n in Listing(region).within(limits)])
     return [found[0], found[1], parts[2], found[2]]
 
 

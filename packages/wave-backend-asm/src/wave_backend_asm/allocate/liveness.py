@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from wave_backend_asm.code import Part
-
 if TYPE_CHECKING:
-    from wave_backend_asm.code import Block, Operation, Value
+    from wave_backend_asm.code import Block, Operation, Part, Value
 
 
 class Touch(NamedTuple):
@@ -69,15 +67,6 @@ class Bits:
             end = self.first[value] + value.width
             bits = bits >> end << end
         return found
-
-    def registers(self, bits: int) -> list[Part]:
-        """The registers of a set, one by one."""
-        return [
-            Part(value, number, 1)
-            for value in self.values(bits)
-            for number in range(value.width)
-            if bits >> (self.first[value] + number) & 1
-        ]
 
     def touched(self, operations: Sequence[Operation]) -> list[Touch]:
         """What each operation defines and uses."""

@@ -52,7 +52,15 @@ class Names:
 
     def live(self, bits: int) -> frozenset[int]:
         """Names of the registers in a set of bits."""
-        return frozenset(self.of(self._bits.registers(bits)))
+        found: list[int] = []
+        for value in self._bits.values(bits):
+            start, width = self._first[value], value.width
+            if value in self._split:
+                here = bits >> self._bits.first[value]
+                found += [start + n for n in range(width) if here >> n & 1]
+            else:
+                found.append(start)
+        return frozenset(found)
 
 
 def _sort(web: Web) -> Sort:

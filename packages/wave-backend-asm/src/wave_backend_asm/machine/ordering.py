@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.budget import Budget
@@ -17,12 +17,12 @@ from wave_backend_asm.machine.instruction import Copy, Instruction
 from wave_backend_asm.machine.names import Names
 from wave_backend_asm.machine.prices import price_of
 from wave_backend_asm.machine.together import grouped, is_fixed
-from wave_backend_asm.order.listing import schedule
-from wave_backend_asm.order.nodes import Node, Price
+from wave_backend_asm.order.listing import Listing
+from wave_backend_asm.order.nodes import NOTHING, Node, Price
 from wave_backend_asm.order.room import Limits, Region
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Sequence
 
     from wave_backend_asm.code import Value
 
@@ -72,20 +72,44 @@ class Orders:
         Tuples need more registers than are live. Where what is live in the order that
         was given does not fit, there is none.
         """
-        for part in _PARTS if self._fits else ():
-            yield self._within(part)
+        if not self._fits:
+            return
+        program = _Program(self._flow, self._names, self._chip)
+        blocks = [
+            program.block(number, each) for number, each in enumerate(self._blocks)
+        ]
+        for limits in map(self._limits, _PARTS):
+            yield [[o for row in rows for o in row.within(limits)] for rows in blocks]
 
-    def _within(self, part: int) -> list[list[Operation]]:
-        """The operations of each block in an order that leaves registers free.
+    def _limits(self, part: int) -> Limits:
+        """What an order may use that leaves a part of the registers free.
 
         It has no more scalars than the order that was given: they buy nothing.
         """
         lanes, vectors = (
             count - count // part for count in (self._budget.limit("v"), self.alike)
         )
-        limits = Limits(self._scalars, min(lanes, vectors), vectors)
-        program = _Program(self._flow, self._names, self._chip, limits)
-        return [program.block(number, each) for number, each in enumerate(self._blocks)]
+        return Limits(self._scalars, min(lanes, vectors), vectors)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Operations between two fixed points, or at one.
+
+    Attributes:
+        groups: in the order that was given.
+        listing: other orders of them; ``None`` where there is nothing to gain.
+    """
+
+    groups: Sequence[Group]
+    listing: Listing | None = None
+
+    def within(self, limits: Limits) -> list[Operation]:
+        """The operations in an order for some registers."""
+        groups = self.groups
+        if self.listing is not None:
+            groups = [groups[number] for number in self.listing.within(limits)]
+        return [*chain.from_iterable(groups)]
 
 
 @dataclass(frozen=True)
@@ -95,22 +119,20 @@ class _Program:
     flow: Flow
     names: Names
     chip: str
-    limits: Limits
 
-    def block(self, number: int, operations: Sequence[Operation]) -> list[Operation]:
+    def block(self, number: int, operations: Sequence[Operation]) -> list[_Row]:
         """The operations of a block: what lies between fixed points is ordered."""
         rows = groupby(grouped(operations), is_fixed)
         parts = [(fixed, [*groups]) for fixed, groups in rows]
         if all(fixed or len(groups) < 2 for fixed, groups in parts):
-            return [*operations]
+            return [_Row([tuple(operations)])]
         live = self._live(number)
-        found: list[Operation] = []
+        found: list[_Row] = []
+        end = 0
         for fixed, groups in parts:
-            start = len(found)
-            end = start + sum(map(len, groups))
-            if not fixed:
-                groups = self._region(groups, live[start], live[end])  # noqa: PLW2901
-            found += [each for group in groups for each in group]
+            start, end = end, end + sum(map(len, groups))
+            listing = None if fixed else self._listing(groups, live[start], live[end])
+            found.append(_Row(groups, listing))
         return found
 
     def _live(self, number: int) -> list[int]:
@@ -122,26 +144,34 @@ class _Program:
         ]
         return [*reversed(found), behind]
 
-    def _region(self, groups: list[Group], before: int, behind: int) -> list[Group]:
-        nodes = [*map(self._node, groups)]
-        if not any(node.price.latency or node.price.settles for node in nodes):
-            return groups
+    def _listing(self, groups: list[Group], before: int, behind: int) -> Listing | None:
+        """Orders of some groups; ``None`` where nobody waits for a result."""
+        prices = [self._price(group) for group in groups]
+        if len(groups) < 2 or not any(p.latency or p.settles for p in prices):
+            return None
         names = self.names
-        region = Region(nodes, names.registers, names.live(before), names.live(behind))
-        return [groups[number] for number in schedule(region, self.limits)]
-
-    def _node(self, group: Group) -> Node:
-        """What a group reads, writes and costs."""
-        prices = [price_of(each, self.chip) for each in group]
-        effects = [effects_of(each) for each in group if isinstance(each, Instruction)]
-        reads = {name for each in group for name in self.names.of(each.uses)}
-        writes = {name for each in group for name in self.names.of(each.defines)}
-        return Node(
-            frozenset(reads.union(*(each.reads for each in effects))),
-            frozenset(writes.union(*(each.writes for each in effects))),
-            reduce(_together, prices),
-            self._sums(group),
+        nodes = [*map(self._node, groups, prices)]
+        return Listing(
+            Region(nodes, names.registers, names.live(before), names.live(behind))
         )
+
+    def _price(self, group: Group) -> Price:
+        """What a group costs: the unit is that of what is waited for longest."""
+        return reduce(_together, [price_of(each, self.chip) for each in group])
+
+    def _node(self, group: Group, price: Price) -> Node:
+        """What a group reads and writes."""
+        reads: set[Hashable] = set()
+        writes: set[Hashable] = set()
+        for each in group:
+            reads.update(self.names.of(each.uses))
+            writes.update(self.names.of(each.defines))
+            if isinstance(each, Instruction):
+                effects = effects_of(each)
+                reads |= effects.reads
+                writes |= effects.writes
+        sums = self._sums(group) if price.chains else NOTHING
+        return Node(frozenset(reads), frozenset(writes), price, sums)
 
     def _sums(self, group: Group) -> frozenset[int]:
         """What a product adds to."""
@@ -152,6 +182,6 @@ class _Program:
 
 
 def _together(one: Price, two: Price) -> Price:
-    """Two prices as one: the unit is that of what is waited for longest."""
+    """Two prices as one."""
     longer = max(one, two, key=lambda price: (price.wait, price.busy))
     return longer._replace(issue=one.issue + two.issue)

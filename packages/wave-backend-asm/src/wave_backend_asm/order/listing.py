@@ -9,148 +9,226 @@ long, is not taken.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from heapq import heappop, heappush
+from typing import NamedTuple
 
-from wave_backend_asm.order.nodes import Needs, Node, needs_of, remaining
-from wave_backend_asm.order.room import Limits, Region, Room, peak
+from wave_backend_asm.order.nodes import Node, needs_of, remaining
+from wave_backend_asm.order.room import Limits, Region, Room, Uses
+
+_NEVER = 1 << 62
+"""Cycles that no order takes, and places that no node has."""
 
 
-def schedule(region: Region, limits: Limits) -> list[int]:
-    """A better order of the nodes of a region, by their numbers.
+class Listing:
+    """Orders of the nodes of a region, for more registers or less."""
 
-    Args:
-        region: the nodes.
-        limits: registers that may be live at once.
+    def __init__(self, region: Region) -> None:
+        """What is the same for all of them is found once."""
+        self._ways, self._uses = _Ways(region.nodes), Uses(region)
+        self._given = [*range(len(region.nodes))]
+
+    def within(self, limits: Limits) -> list[int]:
+        """A better order than the one that was given, by numbers of nodes.
+
+        Args:
+            limits: registers that may be live at once.
+        """
+        choice = _Choice(self._ways, self._uses, limits)
+        found = choice.order()
+        if found == self._given or choice.clock.end >= self._cycles:
+            return self._given
+        allowed = limits.at_least(self._peak)
+        return found if allowed.hold(choice.room.peak) else self._given
+
+    def cycles(self, order: Iterable[int]) -> int:
+        """Cycles until all results are there, if nodes are issued in some order."""
+        clock = _Clock(self._ways)
+        for number in order:
+            clock.issue(number)
+        return clock.end
+
+    def peak(self, order: Iterable[int]) -> Limits:
+        """How many registers are live at once in some order, at the most."""
+        room = Room(self._uses)
+        for number in order:
+            room.take(number)
+        return room.peak
+
+    @cached_property
+    def _cycles(self) -> int:
+        return self.cycles(self._given)
+
+    @cached_property
+    def _peak(self) -> Limits:
+        return self.peak(self._given)
+
+
+class _Cost(NamedTuple):
+    """A price, with the number of its unit; that of none is 0."""
+
+    unit: int
+    issue: int
+    busy: int
+    slack: int
+    latency: int
+    settles: int
+
+
+class _Ways:
+    """Which nodes wait for which, for how long and for which unit.
+
+    Attributes:
+        costs: of each node.
+        units: how many there are.
+        missing: how many nodes have to come before each.
+        waiting: who waits for the results of each.
+        following: who comes behind each, waiting for it or not.
+        places: of each node among all, if the longest wait goes first.
+        ranked: the nodes by these places.
     """
-    given = [*range(len(region.nodes))]
-    needs = needs_of(region.nodes)
-    found = _Choice(region, needs, limits).order()
-    if found == given or _cycles(region, needs, found) >= _cycles(region, needs, given):
-        return given
-    allowed = limits.at_least(peak(region, given))
-    return found if allowed.hold(peak(region, found)) else given
 
-
-def cycles(region: Region, order: Sequence[int]) -> int:
-    """Cycles until all results are there, if nodes are issued in some order."""
-    return _cycles(region, needs_of(region.nodes), order)
-
-
-def _cycles(region: Region, needs: Sequence[Needs], order: Sequence[int]) -> int:
-    clock = _Clock(region.nodes, needs)
-    for number in order:
-        clock.issue(number)
-    return max(clock.done.values(), default=0)
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        needs, count = needs_of(nodes), len(nodes)
+        numbers = {"": 0}
+        units = [numbers.setdefault(n.price.unit, len(numbers)) for n in nodes]
+        pairs = zip(units, nodes, strict=True)
+        self.costs = [_Cost(unit, *node.price[1:6]) for unit, node in pairs]
+        self.units = len(numbers)
+        self.missing = [len(each.results) + len(each.others) for each in needs]
+        self.waiting: list[list[int]] = [[] for _ in nodes]
+        self.following: list[list[int]] = [[] for _ in nodes]
+        for number, (results, others) in enumerate(needs):
+            for each in results:
+                self.waiting[each].append(number)
+                self.following[each].append(number)
+            for each in others:
+                self.following[each].append(number)
+        left = remaining(nodes, needs)
+        self.ranked = sorted(range(count), key=lambda number: (-left[number], number))
+        self.places = [0] * count
+        for place, number in enumerate(self.ranked):
+            self.places[number] = place
 
 
 class _Clock:
-    """When nodes begin that are issued one after the other."""
+    """When nodes begin that are issued one after the other.
 
-    def __init__(self, nodes: Sequence[Node], needs: Sequence[Needs]) -> None:
-        self._nodes, self._needs = nodes, needs
-        self._free: defaultdict[str, int] = defaultdict(int)
-        self.now = 0
-        self.done: dict[int, int] = {}
+    Attributes:
+        now: when the next one may be issued.
+        ready: when the operands of each are there, as far as they are issued.
+        end: when all results are there.
+    """
 
-    def ready(self, number: int) -> int:
-        """When the operands of a node are there."""
-        return max([self.done[each] for each in self._needs[number].results], default=0)
+    def __init__(self, ways: _Ways) -> None:
+        self._costs, self._waiting = ways.costs, ways.waiting
+        self._free = [0] * ways.units
+        self.now, self.end = 0, 0
+        self.ready = [0] * len(ways.costs)
 
     def opens(self, number: int) -> int:
         """When its unit takes a node."""
-        price = self._nodes[number].price
-        return self._free[price.unit] - price.slack if price.unit else 0
+        cost = self._costs[number]
+        return self._free[cost.unit] - cost.slack
 
     def issue(self, number: int) -> None:
         """Issue a node as soon as it may be."""
-        price = self._nodes[number].price
-        start = max(self.now, self.ready(number), self.opens(number))
-        end = max(start, self._free[price.unit]) + price.busy
-        if price.unit:
-            self._free[price.unit] = end
-        self.now = start + price.issue
-        self.done[number] = max(end + price.latency, self.now + price.settles)
+        unit, issue, busy, slack, latency, settles = self._costs[number]
+        free, ready = self._free[unit], self.ready
+        start = max(self.now, ready[number], free - slack)
+        end = max(start, free) + busy
+        if unit:
+            self._free[unit] = end
+        self.now = start + issue
+        done = max(end + latency, self.now + settles)
+        self.end = max(self.end, done)
+        for each in self._waiting[number]:
+            ready[each] = max(ready[each], done)
 
 
 class _Choice:
-    """Chooses nodes one after the other."""
+    """Chooses nodes one after the other.
 
-    def __init__(self, region: Region, needs: Sequence[Needs], limits: Limits) -> None:
-        self._nodes, self._limits = region.nodes, limits
-        self._clock = _Clock(region.nodes, needs)
-        self._room = Room(region)
-        self._left = remaining(region.nodes, needs)
-        self._missing = [len(each.results) + len(each.others) for each in needs]
-        self._following: list[list[int]] = [[] for _ in needs]
-        for number, (results, others) in enumerate(needs):
-            for each in (*results, *others):
-                self._following[each].append(number)
+    Attributes:
+        clock: when they begin.
+        room: what is live.
+    """
+
+    def __init__(self, ways: _Ways, uses: Uses, limits: Limits) -> None:
+        self._ways, self._limits = ways, limits
+        self.clock, self.room = _Clock(ways), Room(uses)
+        self._missing = [*ways.missing]
         # Those whose operands come later, by when; those that wait for nothing but
-        # their unit, by that; and those that would make too much live.
-        self._later: list[tuple[int, int]] = []
-        self._open: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        # their unit, by places; and those that would make too much live.
+        self._later = [(0, n) for n, count in enumerate(ways.missing) if not count]
+        self._open: list[list[int]] = [[] for _ in range(ways.units)]
         self._held: list[int] = []
-        for number, missing in enumerate(self._missing):
-            if not missing:
-                heappush(self._later, (0, number))
 
     def order(self) -> list[int]:
         """All nodes in the order in which they are chosen."""
-        return [self._next() for _ in self._nodes]
+        return [self._next() for _ in self._missing]
 
     def _next(self) -> int:
         """Choose one, and let those go on that only it has kept back."""
         number = self._chosen()
-        self._clock.issue(number)
-        if self._room.take(self._nodes[number]):
+        self.clock.issue(number)
+        if self.room.take(number) and self._held:
             for each in self._held:
                 self._offer(each)
             self._held.clear()
-        for each in self._following[number]:
+        for each in self._ways.following[number]:
             self._missing[each] -= 1
             if not self._missing[each]:
-                heappush(self._later, (self._clock.ready(each), each))
+                heappush(self._later, (self.clock.ready[each], each))
         return number
 
     def _offer(self, number: int) -> None:
-        unit = self._nodes[number].price.unit
-        heappush(self._open[unit], (-self._left[number], number))
+        unit = self._ways.costs[number].unit
+        heappush(self._open[unit], self._ways.places[number])
 
     def _chosen(self) -> int:
         """What fits and is waited for longest, of those that can begin first."""
-        now = self._clock.now
+        now, later = self.clock.now, self._later
         while True:
-            while self._later and self._later[0][0] <= now:
-                self._offer(heappop(self._later)[1])
-            rows = [*self._fitting()]
-            starts = [max(now, self._clock.opens(row[1])) for row in rows]
-            if now in starts:
-                pairs = zip(rows, starts, strict=True)
-                number = min(row for row, start in pairs if start == now)[1]
-                heappop(self._open[self._nodes[number].price.unit])
+            while later and later[0][0] <= now:
+                self._offer(heappop(later)[1])
+            place, soonest = self._first(now)
+            if place < _NEVER:
+                number = self._ways.ranked[place]
+                heappop(self._open[self._ways.costs[number].unit])
                 return number
-            if self._later:
-                starts.append(self._later[0][0])
-            if not starts:
+            now = min(soonest, later[0][0]) if later else soonest
+            if now == _NEVER:
                 return self._least()
-            now = min(starts)
 
-    def _fitting(self) -> Iterator[tuple[int, int]]:
-        """Of each unit, the first of those that fit; others are held back."""
-        for heap in self._open.values():
-            while heap:
-                number = heap[0][1]
-                growth = self._room.growth(self._nodes[number])
-                if self._room.fits(growth, self._limits):
-                    yield heap[0]
-                    break
-                self._held.append(heappop(heap)[1])
+    def _first(self, now: int) -> tuple[int, int]:
+        """The first place of those that can begin, and when the next of others can."""
+        first, soonest = _NEVER, _NEVER
+        for heap in self._open:
+            if heap and self._fits(heap):
+                start = self.clock.opens(self._ways.ranked[heap[0]])
+                if start > now:
+                    soonest = min(soonest, start)
+                else:
+                    first = min(first, heap[0])
+        return first, soonest
+
+    def _fits(self, heap: list[int]) -> bool:
+        """Whether some of a unit fit; those in front of them are held back."""
+        while heap:
+            number = self._ways.ranked[heap[0]]
+            if self.room.fits(number, self._limits):
+                return True
+            self._held.append(number)
+            heappop(heap)
+        return False
 
     def _least(self) -> int:
         """Where nothing fits: what makes the least live, the first of it."""
-        grows = {n: sum(self._room.growth(self._nodes[n])) for n in self._held}
-        number = min(self._held, key=lambda each: (grows[each], each))
+        growths = {number: self.room.growth(number) for number in self._held}
+        number = min(
+            growths, key=lambda n: (growths[n].scalars + growths[n].vectors, n)
+        )
         self._held.remove(number)
         return number

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
 from typing import NamedTuple
 
 from wave_backend_asm.order.nodes import NOTHING, Node, Things
@@ -30,6 +30,13 @@ class Registers(NamedTuple):
     sort: Sort
     width: int
 
+    @property
+    def counts(self) -> Limits:
+        """What they take of what there is."""
+        if self.sort == Sort.SCALARS:
+            return Limits(self.width, 0, 0)
+        return Limits(0, self.width if self.sort == Sort.LANES else 0, self.width)
+
 
 class Limits(NamedTuple):
     """How many may be live at once.
@@ -53,6 +60,9 @@ class Limits(NamedTuple):
         return all(map(int.__ge__, self, other))
 
 
+_NOTHING = Limits(0, 0, 0)
+
+
 @dataclass(frozen=True)
 class Region:
     """Nodes without a fixed point between them.
@@ -70,77 +80,107 @@ class Region:
     behind: Things = NOTHING
 
 
-class Room:
-    """What is live behind the nodes that were taken so far."""
+class Uses:
+    """What the nodes of a region read and write, by numbers of the names.
+
+    Attributes:
+        reads: of each node.
+        writes: of each node.
+        before: what is live in front of them.
+        left: nodes that read each name, and one more where it is live behind them.
+        counts: registers of each name.
+        most: registers that each node makes live, if none of them is.
+    """
 
     def __init__(self, region: Region) -> None:
+        """Number the names of a region."""
+        numbers: dict[Hashable, int] = {}
+
+        def known(names: Iterable[Hashable]) -> list[int]:
+            return [numbers.setdefault(each, len(numbers)) for each in names]
+
+        self.reads = [known(node.reads) for node in region.nodes]
+        self.writes = [known(node.writes) for node in region.nodes]
+        self.before = known(region.before)
+        self.left = [0] * len(numbers)
+        for name in chain.from_iterable(self.reads):
+            self.left[name] += 1
+        for each in region.behind & numbers.keys():
+            self.left[numbers[each]] += 1
+        rows = map(region.registers.get, numbers)
+        self.counts = [row.counts if row is not None else _NOTHING for row in rows]
+        self.most = [*map(self.sum, self.writes)]
+
+    def sum(self, names: Iterable[int]) -> Limits:
+        """Registers of some names."""
+        scalars = lanes = vectors = 0
+        for name in names:
+            one, two, three = self.counts[name]
+            scalars, lanes, vectors = scalars + one, lanes + two, vectors + three
+        return Limits(scalars, lanes, vectors)
+
+
+class Room:
+    """What is live behind the nodes that were taken so far, by their numbers."""
+
+    def __init__(self, uses: Uses) -> None:
         """Nothing is taken."""
-        self._region = region
-        self._left = Counter(name for node in region.nodes for name in node.reads)
-        self._live: set[Hashable] = set()
-        self._counts = [0, 0, 0]
-        for name in region.before:
-            self._hold(name)
+        self._uses = uses
+        self._left = [*uses.left]
+        self._live = [False] * len(uses.left)
+        for name in uses.before:
+            self._live[name] = True
+        self._used: tuple[int, int, int] = uses.sum(uses.before)
+        self._points: list[tuple[int, int, int]] = [self._used]
 
     @property
-    def used(self) -> Limits:
-        """How many registers are live."""
-        scalars, lanes, either = self._counts
-        return Limits(scalars, lanes, lanes + either)
+    def peak(self) -> Limits:
+        """How many registers were live at once so far, at the most."""
+        return Limits(*map(max, zip(*self._points, strict=True)))
 
-    def growth(self, node: Node) -> list[int]:
-        """Registers of each sort that are live more when a node is taken."""
-        found = [0, 0, 0]
-        for name in node.writes - self._live:
-            self._add(found, name, 1)
-        for name in node.reads & self._live:
-            if self._left[name] == 1 and name not in self._region.behind:
-                self._add(found, name, -1)
-        return found
+    def growth(self, number: int) -> Limits:
+        """Registers that are live more when a node is taken."""
+        uses, live, left = self._uses, self._live, self._left
+        new = uses.sum([name for name in uses.writes[number] if not live[name]])
+        reads = uses.reads[number]
+        old = uses.sum([name for name in reads if live[name] and left[name] == 1])
+        return Limits(new[0] - old[0], new[1] - old[1], new[2] - old[2])
 
-    def fits(self, growth: Sequence[int], limits: Limits) -> bool:
-        """Whether what is live more has room."""
-        scalars, lanes, either = (
-            max(0, now + more) for now, more in zip(self._counts, growth, strict=True)
-        )
+    def fits(self, number: int, limits: Limits) -> bool:
+        """Whether what is live more when a node is taken has room."""
+        scalars, lanes, vectors = self._used
+        most = self._uses.most[number]
+        if (
+            scalars + most[0] <= limits[0]
+            and lanes + most[1] <= limits[1]
+            and vectors + most[2] <= limits[2]
+        ):
+            return True
+        more = self.growth(number)
         return (
-            (growth[0] <= 0 or scalars <= limits.scalars)
-            and (growth[1] <= 0 or lanes <= limits.lanes)
-            and (growth[1] + growth[2] <= 0 or lanes + either <= limits.vectors)
+            (more[0] <= 0 or scalars + more[0] <= limits[0])
+            and (more[1] <= 0 or lanes + more[1] <= limits[1])
+            and (more[2] <= 0 or vectors + more[2] <= limits[2])
         )
 
-    def take(self, node: Node) -> bool:
-        """Take a node; whether some registers are no longer live."""
-        for name in node.writes:
-            self._hold(name)
-        for name in node.reads:
-            self._left[name] -= 1
-        idle = [name for name in node.reads | node.writes if self._idle(name)]
-        for name in idle:
-            self._live.discard(name)
-            self._add(self._counts, name, -1)
-        return bool(idle)
-
-    def _idle(self, name: Hashable) -> bool:
-        wanted = self._left[name] or name in self._region.behind
-        return name in self._live and not wanted
-
-    def _hold(self, name: Hashable) -> None:
-        if name not in self._live:
-            self._live.add(name)
-            self._add(self._counts, name, 1)
-
-    def _add(self, counts: list[int], name: Hashable, times: int) -> None:
-        registers = self._region.registers.get(name)
-        if registers is not None:
-            counts[registers.sort] += times * registers.width
-
-
-def peak(region: Region, order: Sequence[int]) -> Limits:
-    """How many registers are live at once in some order, at the most."""
-    room = Room(region)
-    most = room.used
-    for number in order:
-        room.take(region.nodes[number])
-        most = most.at_least(room.used)
-    return most
+    def take(self, number: int) -> bool:
+        """Take a node; whether something is no longer live."""
+        live, left, counts = self._live, self._left, self._uses.counts
+        reads, writes = self._uses.reads[number], self._uses.writes[number]
+        scalars, lanes, vectors = self._used
+        for name in writes:
+            if not live[name]:
+                live[name] = True
+                one, two, three = counts[name]
+                scalars, lanes, vectors = scalars + one, lanes + two, vectors + three
+        for name in reads:
+            left[name] -= 1
+        freed = False
+        for name in chain(reads, writes):
+            if live[name] and not left[name]:
+                live[name], freed = False, True
+                one, two, three = counts[name]
+                scalars, lanes, vectors = scalars - one, lanes - two, vectors - three
+        self._used = scalars, lanes, vectors
+        self._points.append(self._used)
+        return freed
