@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 import workspace
+from wave_backend_asm.codegen import module
 from wave_core.cli.app import app
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.check_case import run_case
@@ -306,7 +307,12 @@ def test_an_op_without_instructions_is_refused_with_the_way_out(session):
     assert "= help: leave out `backend='asm'`: the MLIR path compiles it" in text
 
 
-def test_values_without_room_are_refused_with_their_line(session):
+def test_values_without_room_are_refused_with_their_line(session, monkeypatch):
+    tried = []
+    assembled = module.assembled_program
+    monkeypatch.setattr(
+        module, "assembled_program", lambda *a: tried.append(a) or assembled(*a)
+    )
     kernel = joined(tkl.f32, JOINS["sum"], 64 * 160)
     options = tkw.WaveCompileOptions(
         subs={M: 4, N: 64 * 160}, target="gfx942", device="emulator", backend="asm"
@@ -319,6 +325,7 @@ def test_values_without_room_are_refused_with_their_line(session):
     assert text.startswith("error[WV0611]: registers of gfx942 do not hold the values")
     assert "scalar registers are live at" in text
     assert "test_assembly_path.py:" in text
+    assert len(tried) == 1, "there is no loop out of which anything was taken"
 
 
 def test_a_backend_that_does_not_know_the_target_is_refused(session):

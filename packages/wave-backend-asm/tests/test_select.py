@@ -208,3 +208,27 @@ def test_one_divisor_has_one_reciprocal():
     given, below = b.of(F32, words(8)), b.of(F32, (Virtual().all,) * 8)
     AsmInstructions(b, "gfx942").apply("divf", F32, given, below, fast=True)
     assert [line.name for line in made(b)].count("v_rcp_f32") == 1
+
+
+@pytest.mark.parametrize("hoists", [True, False])
+def test_code_that_was_to_go_further_out_is_known(hoists):
+    b = Builder()
+    b.hoists = hoists
+    with b.region() as inner:
+        with b.at(1), b.at(None):
+            b.valu("v_mov_b32", 1)
+        assert not b.asked
+        with b.at(0):
+            b.valu("v_mov_b32", 2)
+        assert b.asked
+        assert len(inner.lines) == (1 if hoists else 2)
+
+
+def test_a_name_that_was_to_be_of_a_region_further_out_is_known():
+    b = Builder()
+    instructions = AsmInstructions(b, "gfx942")
+    with b.region():
+        instructions.once("key", lambda: b.of(Kind("i32"), [1]), 1)
+        assert not b.asked
+        instructions.once("key", lambda: b.of(Kind("i32"), [1]), 0)
+        assert b.asked

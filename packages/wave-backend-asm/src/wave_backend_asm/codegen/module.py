@@ -93,18 +93,19 @@ def generate(
     try:
         return made(hoists=True)
     except NoRoomError:
-        pass
-    try:
         return made(hoists=False)
-    except NoRoomError as error:
-        raise _no_room(error, graph, target) from None
 
 
 def _generated(
     graph: Graph, target: Target, table: LoweringTable, *, fast_math: bool | None,
     waves: int | None, hoists: bool,
 ) -> Generated:  # fmt: skip
-    """The assembly; values that loops do not change are kept, or computed again."""
+    """The assembly; values that loops do not change are kept, or computed again.
+
+    Raises:
+        NoRoomError: registers do not suffice; if they are computed again, they may.
+        UserError: as `generate`.
+    """
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
     words = sum(row.words for row in constants)
@@ -124,7 +125,12 @@ def _generated(
     emit.b.say("s_endpgm")
     budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
     lines = emit.b.blocks[0].lines
-    program = assembled_program(lines, target.name, budget, emit.fixed)
+    try:
+        program = assembled_program(lines, target.name, budget, emit.fixed)
+    except NoRoomError as error:
+        if hoists and emit.b.asked:
+            raise
+        raise _no_room(error, graph, target) from None
     kernel = Kernel(
         graph.name, target.name,
         (Argument(pointer=True),) * len(bindings) + (Argument(pointer=False),) * words,

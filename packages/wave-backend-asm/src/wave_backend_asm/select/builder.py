@@ -75,13 +75,14 @@ class Builder(Regions[Line]):
         depth: loops around the innermost region.
         hoists: whether code may go to regions further out; else it is computed again
             in each region, and takes no registers in others.
+        asked: whether code was to go there.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.data: dict[str, Datum] = {}
         self.depth = 0
-        self.hoists = True
+        self.hoists, self.asked = True, False
         self._level: int | None = None
         self._at: Source = NOWHERE
         self._labels = 0
@@ -116,11 +117,17 @@ class Builder(Regions[Line]):
     def at(self, level: int | None) -> Generator[None]:
         """Append to a region further out meanwhile; ``None`` changes nothing."""
         before = self._level
-        self._level = before if level is None or not self.hoists else level
+        where = None if level is None else self.where(level)
+        self._level = before if where is None or not self.hoists else where
         try:
             yield
         finally:
             self._level = before
+
+    def where(self, level: int) -> int:
+        """The region that code goes to that may go to one further out."""
+        self.asked |= level != self.here
+        return level if self.hoists else self.here
 
     @property
     def here(self) -> int:

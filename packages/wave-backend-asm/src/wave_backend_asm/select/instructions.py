@@ -58,7 +58,7 @@ class AsmInstructions:
 
     def once(self, key: Hashable, make: Callable[[], str], level: int) -> str:
         """The name under ``key`` in an open region."""
-        return self.b.once(key, make, level if self.b.hoists else self.b.level)
+        return self.b.once(key, make, self.b.where(level))
 
     def holds(self, key: Hashable, level: int) -> bool:
         """Whether an open region has a name under ``key``."""
