@@ -31,10 +31,10 @@ def test_the_first_choice_compiles_and_is_scheduled_as_it_says(kernel, target, s
     options = replace(case.options, preset="auto")
     tried = []
 
-    def compiled(settled, traces, left):
+    def compiled(settled, traces, attempt):
         tried.append(settled.preset)
         front = front_of(settled, case.kernel, SESSION, traces=traces)
-        return lower_front(front, case.kernel, machine_code=True, chosen=left > 0)
+        return lower_front(front, case.kernel, machine_code=True, attempt=attempt)
 
     found = first_that_fits(options, case.kernel, SESSION, compiled)
     assert len(tried) == 1

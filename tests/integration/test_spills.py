@@ -221,6 +221,33 @@ def test_a_launch_schedules_loops_again_whose_machine_code_spills(session):
     assert f"{left} more are left free" in warning.render()
 
 
+def test_what_spills_in_its_usual_way_is_compiled_by_the_fewest_passes():
+    """A product of f32 by one wave: what is staged takes registers on its way."""
+    told = []
+    session = Session(config=Config(cache=False), announce=told.append)
+    rows = tkw.WorkgroupConstraint(M, 80, 0), tkw.WorkgroupConstraint(N, 96, 1)
+
+    @tkw.wave([*rows, tkw.TilingConstraint(K, 96), tkw.HardwareConstraint()])
+    def gemm(
+        a: tkw.Memory[M, K, SHARED, tkw.f32],
+        b: tkw.Memory[K, N, SHARED, tkw.f32],
+        c: tkw.Memory[M, N, GLOBAL, tkw.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkw.Register[M, N, tkw.f32](0.0)])
+        def repeat(acc):
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    dynamic = {"dynamic_symbols": (M, N, K), "target": "gfx950"}
+    usual = tkw.WaveCompileOptions(preset="default", **dynamic)
+    assert spilled(session, gemm, usual) > 0
+    assert spilled(session, gemm, tkw.WaveCompileOptions(**dynamic)) == 0
+    (note,) = told
+    assert "`gemm` is compiled as preset `naive`" in note
+    assert "are spilled" in note
+
+
 def test_code_that_spills_under_a_schedule_is_refused_with_numbers(session):
     subs = dict.fromkeys((M, N, K), SIDE)
     options = tkw.WaveCompileOptions(subs=subs, target="gfx950", preset="four-stage")

@@ -99,6 +99,12 @@ def test_what_spills_by_its_schedule_is_refused(lowered, caplog):
         check_spills(code(7), graph, chip)
     assert caught.value.diagnostics[0].data["spilled"] == 7
     assert not caplog.records
+    graph.spills_allowed = 6
+    with pytest.raises(UserError, match="WV0605"):
+        check_spills(code(7), graph, chip)
+    graph.spills_allowed = 7
+    check_spills(code(7), graph, chip)
+    assert "WV0608" in caplog.text
 
 
 def with_memories(count):

@@ -27,6 +27,7 @@ def test_what_spills_says_how_many_registers_it_needs(target):
     found = row.data["needed"], row.data["limit"], row.data["spilled"]
     assert (row.code, found) == ("WV0605", (258, 255, 3))
     check_spills(Remarks(registers=255), Graph("gemm", "sm_90a"), target)
+    check_spills(SPILLING, Graph("gemm", "sm_90a", spills_allowed=3), target)
 
 
 def test_what_spills_in_every_way_is_told(target, caplog):

@@ -71,7 +71,7 @@ def session_with(choose, *executors):
     return session
 
 
-def session_that_knows_better(**choosers):
+def session_that_knows_better(*executors, **choosers):
     """A session with presets that choose, of which some are asked before others."""
 
     @hookimpl
@@ -79,8 +79,13 @@ def session_that_knows_better(**choosers):
         for name, (before, _) in choosers.items():
             yield ChooserSpec(name, f"toy_chooser:{name}", before=before)
 
+    @hookimpl
+    def wave_register_executors():
+        yield from executors
+
     plugin = SimpleNamespace(__name__="toy", REQUIRES_API=(1, 7))
     plugin.wave_register_choosers = wave_register_choosers
+    plugin.wave_register_executors = wave_register_executors
     session = Session({"toy": plugin}, config=Config(cache=False), entry_points=())
     session.plugins.load_chooser = lambda name: choosers[name][1]
     return session
@@ -259,10 +264,10 @@ def test_a_choice_knows_how_many_are_left():
     def choose(request):
         yield from [Choice(row, {"preset": "naive"}) for row in request.values[:2]]
 
-    def compiled(settled, _, left):
-        seen.append(left)
-        if left:
-            raise user_error("WV0406", "too large", needed=2, limit=left)
+    def compiled(settled, _, attempt):
+        seen.append(attempt.left)
+        if attempt.left:
+            raise user_error("WV0406", "too large", needed=2, limit=attempt.left)
         return settled.preset
 
     session = session_with(choose)
@@ -380,6 +385,34 @@ def test_where_no_choice_is_left_the_launch_says_why(monkeypatch):
         launched(kernel, monkeypatch, "naive")
 
 
+@pytest.mark.parametrize("chosen", [[], [Choice({}, {"preset": "default"})]])
+@pytest.mark.parametrize(("fewest", "last"), [(3, "naive"), (7, "default")])
+def test_machine_code_that_turns_out_to_spill_at_the_launch_gives_way(
+    fewest, last, chosen, monkeypatch
+):
+    spills, tried = {"default": 7, "naive": fewest}, []
+
+    def launch(compiled, *_):
+        preset, graph = compiled.options.preset, compiled.lowered
+        tried.append(preset)
+        if graph.gives_way and spills[preset] > graph.spills_allowed:
+            raise user_error("WV0605", "7 are spilled", spilled=7, lost="")
+        return "a record"
+
+    monkeypatch.setattr("wave_core.compile.kernel.launch", launch)
+    told = []
+    session = session_that_knows_better(SOMEWHERE, auto=("", lambda _: chosen))
+    session._announce = told.append
+    kernel = wave_compile(auto(64), TWICE, session=session)
+    kernel()
+    after = ["naive"] if last == "naive" else ["naive", "default"]
+    assert tried == ["default", *(each.options["preset"] for each in chosen), *after]
+    assert kernel.options.preset == last
+    assert told == [
+        f"`twice` is compiled as preset `{each}`: 7 are spilled" for each in after
+    ]
+
+
 def core_alone(told):
     return Session(config=Config(cache=False), entry_points=(), announce=told.append)
 
@@ -438,12 +471,52 @@ def test_a_refusal_names_the_smallest_change_that_fits(most, helps):
     assert caught.value.diagnostics[0].help == helps
 
 
+def spilling(**spilled):
+    """Refuses machine code that spills more than it may, by preset."""
+    tried = []
+
+    def compiled(settled, _, attempt):
+        count = spilled[settled.preset]
+        tried.append((settled.preset, attempt.spills))
+        if attempt.spills is not None and count > attempt.spills:
+            raise user_error("WV0605", f"{count} spilled", spilled=count)
+        return settled.preset
+
+    return compiled, tried
+
+
+@pytest.mark.parametrize(
+    ("plain", "fewest", "tried"),
+    [
+        (0, 9, [("default", 0)]),
+        (7, 0, [("default", 0), ("naive", 6)]),
+        (7, 6, [("default", 0), ("naive", 6)]),
+        (7, 7, [("default", 0), ("naive", 6), ("default", None)]),
+    ],
+)
+def test_what_spills_fewer_registers_is_compiled(plain, fewest, tried):
+    told = []
+    compiled, seen = spilling(default=plain, naive=fewest)
+    found = first_that_fits(auto(512), TWICE, core_alone(told), compiled)
+    assert seen == tried
+    assert found == ("naive" if fewest < plain else "default")
+    said = ["`twice` is compiled as preset `naive`: 7 spilled"]
+    assert told == (said if found == "naive" else [])
+
+
+def test_passes_that_the_author_asks_for_are_run_though_code_spills():
+    compiled, seen = spilling(default=7, naive=0)
+    asked = replace(auto(512), unroll_factor=2)
+    assert first_that_fits(asked, TWICE, core_alone([]), compiled) == "default"
+    assert seen == [("default", None)]
+
+
 def test_a_change_does_not_fit_whose_machine_code_spills():
     fits, spills = needs(256, ("default", "naive")), needs(128, ("default", "naive"))
 
-    def compiled(settled, _, left):
+    def compiled(settled, _, attempt):
         # Code is refused for spilling only where there is another way.
-        return (spills if left else fits)(settled)
+        return (spills if attempt.left else fits)(settled)
 
     with pytest.raises(UserError) as caught:
         first_that_fits(auto(512), TWICE, core_alone([]), compiled)

@@ -111,7 +111,8 @@ def check_spills(output: bytes, graph: Graph, target: Target) -> None:
     if not vectors + scalars:
         return
     limit = max(row.vgpr_count for row in rows)
-    if graph.gives_way and (vectors or not _too_many_memories(graph, target)):
+    too_many = graph.gives_way and vectors + scalars > graph.spills_allowed
+    if too_many and (vectors or not _too_many_memories(graph, target)):
         raise too_many_spilled(graph, target, limit, vectors + scalars)
     told = {f"{vectors} of a lane, with {limit} in use": vectors}
     told |= {f"{scalars} of a wave, for memories and conditions": scalars}

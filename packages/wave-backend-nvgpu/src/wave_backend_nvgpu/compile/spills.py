@@ -25,7 +25,8 @@ def check_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
         return
     most = max(remarks.spill_store_bytes, remarks.spill_load_bytes)
     spilled, limit = -(-most // _BYTES), remarks.registers
-    raise capacity.too_many_spilled(graph, target, limit, spilled)
+    if spilled > graph.spills_allowed:
+        raise capacity.too_many_spilled(graph, target, limit, spilled)
 
 
 def tell_spills(remarks: Remarks, graph: Graph, target: Target) -> None:

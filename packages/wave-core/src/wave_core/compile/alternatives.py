@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wave_core.compile.attempts import Attempt
 from wave_core.compile.backends import backend_of
 from wave_core.compile.choosing import TRIED, choices, first_that_fits, settled_by
 from wave_core.compile.compiler import lower_front
@@ -95,7 +96,8 @@ def _refusal(case: KernelCase, choice: Choice, session: Session) -> str:
     """What passes refuse a choice for; empty where they let it through."""
     try:
         options = settled_by(choice, case.options, case.kernel, session)
-        _lowered(front_of(options, case.kernel, session), case.kernel, chosen=True)
+        front = front_of(options, case.kernel, session)
+        _lowered(front, case.kernel, Attempt.of_choice(1))
     except UserError as error:
         first = error.diagnostics[0]
         return f"{first.code}: {first.message}"
@@ -111,22 +113,22 @@ def without_choice(case: KernelCase, session: Session) -> WaveCompileOptions:
     kernel = case.kernel
 
     def compiled(
-        settled: WaveCompileOptions, traces: Traces, left: int
+        settled: WaveCompileOptions, traces: Traces, attempt: Attempt
     ) -> WaveCompileOptions:
         front = front_of(settled, kernel, session, traces=traces)
-        _lowered(front, kernel, chosen=left > 0)
+        _lowered(front, kernel, attempt)
         return settled
 
     return first_that_fits(case.options, kernel, session, compiled)
 
 
-def _lowered(front: Traced, kernel: LaunchableWave, *, chosen: bool) -> None:
+def _lowered(front: Traced, kernel: LaunchableWave, attempt: Attempt) -> None:
     """Run the passes, and what a backend looks at before it makes code.
 
     Raises:
         UserError: for what they refuse.
     """
-    lowered = lower_front(front, kernel, machine_code=True, chosen=chosen)
+    lowered = lower_front(front, kernel, machine_code=True, attempt=attempt)
     session, options = front.session, front.options
     if any(
         front.target.name in each.value.targets

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from wave_core.compile.attempts import LAST, Attempt
 from wave_core.compile.bindings import Bound, bound_value
 from wave_core.compile.fitting import (
     depends_on_tiles,
@@ -17,7 +18,7 @@ from wave_core.compile.fitting import (
 from wave_core.compile.front import Traces, bound_kernel
 from wave_core.compile.garbage import garbage_waits
 from wave_core.compile.option_rows import given
-from wave_core.compile.roomier import with_room
+from wave_core.compile.roomier import spilled_in, with_room
 from wave_core.constraints import Tunable, lanes_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError, blamed_on_plugin
@@ -103,7 +104,7 @@ def first_that_fits(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
     session: Session,
-    compiled: Callable[[WaveCompileOptions, Traces, int], T],
+    compiled: Callable[[WaveCompileOptions, Traces, Attempt], T],
     check: Callable[[T], None] = lambda _: None,
     after: WaveCompileOptions | None = None,
     known: Sequence[WaveCompileOptions] = (),
@@ -117,14 +118,14 @@ def first_that_fits(
     is not for what was chosen, and leaves only the last, whose loops get schedules with
     fewer registers where machine code spills. What ``auto`` compiles in no other way is
     compiled without staging, unless the author asks something of the passes that would
-    be left out.
+    be left out; so is what spills fewer registers then.
 
     Args:
         options: The options of the user.
         kernel: What to compile.
         session: Where plugins are.
-        compiled: Compiles by options that leave nothing open; told how many other
-            choices are left.
+        compiled: Compiles by options that leave nothing open; told what to refuse,
+            as there are other ways.
         check: Refuses a choice that compiles, and could not be used.
         after: The choice that failed; those before it did so earlier.
         known: The choices, the best first, where the caller has them already.
@@ -139,7 +140,7 @@ def first_that_fits(
     refused: UserError | None = None
     for left, choice in zip(range(len(better), 0, -1), better, strict=True):
         try:
-            found = compiled(choice, traces, left)
+            found = compiled(choice, traces, Attempt.of_choice(left))
             check(found)
         except UserError as error:
             if not depends_on_tiles(error) and says_the_same(error, refused):
@@ -148,29 +149,63 @@ def first_that_fits(
             continue
         return found
 
-    def compiled_as(settled: WaveCompileOptions, left: int) -> T:
-        return compiled(settled, traces, left)
-
-    def at_last(settled: WaveCompileOptions) -> T:
-        return compiled_as(settled, 0)
-
-    if options.preset != AUTO or _asks_of_passes(options):
-        return with_room(last, at_last)
-    try:
-        found = with_room(last, at_last)
+    def checked(settled: WaveCompileOptions, attempt: Attempt) -> T:
+        found = compiled(settled, traces, attempt)
         check(found)
+        return found
+
+    if not may_be_bare(options):
+        return with_room(last, lambda settled: compiled(settled, traces, LAST))
+    try:
+        return checked(last, Attempt(spills=0))
     except UserError as error:
-        return _barest(error, last, kernel, session, compiled_as, check)
-    return found
+        if spilled_in(error):
+            return _barest_or_last(error, last, kernel, session, checked)
+        return _barest(error, last, kernel, session, checked)
 
 
 OF_PASSES = frozenset({"disable_passes", "passes", "pipeline"})
 """Options that name passes; others are about one, and say so in their row."""
 
 
-def _asks_of_passes(options: WaveCompileOptions) -> bool:
-    """Whether a preset of fewer passes would leave out what the author asks for."""
-    return any(row.setting or row.name in OF_PASSES for row, _ in given(options))
+def may_be_bare(options: WaveCompileOptions) -> bool:
+    """Whether the author leaves the passes open, so that the fewest would do."""
+    asks = any(row.setting or row.name in OF_PASSES for row, _ in given(options))
+    return options.preset == AUTO and not asks
+
+
+def bare(options: WaveCompileOptions) -> WaveCompileOptions:
+    """The options with the fewest passes."""
+    return replace(options, preset=BARE, passes=(UNSTAGED,))
+
+
+def tell_preset(
+    kernel: LaunchableWave, session: Session, preset: str, *reasons: str
+) -> None:
+    """Tell the user which preset a kernel is compiled as after all, and why."""
+    why = "; ".join(filter(None, reasons))
+    told = f"`{kernel.name}` is compiled as preset `{preset}`: {why}"
+    session.announce(told, told)
+
+
+def _barest_or_last(
+    error: UserError,
+    last: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    checked: Callable[[WaveCompileOptions, Attempt], T],
+) -> T:
+    """What spills fewer registers: the fewest passes, or the last choice.
+
+    Raises:
+        UserError: as ``checked``, of the last choice.
+    """
+    try:
+        found = checked(bare(last), Attempt(spills=spilled_in(error) - 1))
+    except UserError:
+        return checked(last, LAST)
+    tell_preset(kernel, session, BARE, error.diagnostics[0].message)
+    return found
 
 
 def _barest(
@@ -178,8 +213,7 @@ def _barest(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
     session: Session,
-    compiled: Callable[[WaveCompileOptions, int], T],
-    check: Callable[[T], None],
+    checked: Callable[[WaveCompileOptions, Attempt], T],
 ) -> T:
     """What compiles with the fewest passes, where it does.
 
@@ -195,7 +229,7 @@ def _barest(
             known = choices(replace(other, preset=AUTO), kernel, session)
             if known and all(each.refused for each in known):
                 return error
-            check(compiled(other, 1))
+            checked(other, Attempt.of_choice(1))
         except UserError as refused:
             return refused
         return None
@@ -203,13 +237,10 @@ def _barest(
     fit = needs_too_much(error)
     change = smallest_change(options, kernel, refusal) if fit else ""
     try:
-        found = compiled(replace(options, preset=BARE, passes=(UNSTAGED,)), 0)
-        check(found)
+        found = checked(bare(options), LAST)
     except UserError:
         raise (with_help(error, change) if change else error) from None
-    why = "; ".join(filter(None, (error.diagnostics[0].message, change)))
-    told = f"`{kernel.name}` is compiled as preset `{BARE}`: {why}"
-    session.announce(told, told)
+    tell_preset(kernel, session, BARE, error.diagnostics[0].message, change)
     return found
 
 

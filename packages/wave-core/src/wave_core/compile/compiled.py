@@ -12,6 +12,7 @@ from wave_core.passes.observe import Verify
 from wave_core.trace.usage import unwritten_outputs
 
 if TYPE_CHECKING:
+    from wave_core.compile.attempts import Attempt
     from wave_core.compile.devices import Device
     from wave_core.compile.launch.signature import LaunchShape
     from wave_core.compile.options import WaveCompileOptions
@@ -88,6 +89,7 @@ class Compiled(Traced):
 
     Attributes:
         device: The one that runs it.
+        attempt: What it was to be refused for.
         lowered: The graph after the last pass.
         report: The record of each pass.
         warnings: Those of the passes.
@@ -96,6 +98,7 @@ class Compiled(Traced):
     """
 
     device: Device
+    attempt: Attempt
     lowered: Graph
     report: RunReport
     warnings: tuple[Diagnostic, ...]

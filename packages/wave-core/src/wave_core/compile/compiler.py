@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from wave_core.compile.attempts import LAST, Attempt
 from wave_core.compile.backends import backend_of
-from wave_core.compile.choosing import first_that_fits, settlements
+from wave_core.compile.choosing import (
+    bare,
+    first_that_fits,
+    settlements,
+    tell_preset,
+)
 from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device, settle_target
 from wave_core.compile.early_limits import EarlyLimits
@@ -20,7 +27,7 @@ from wave_core.compile.option_values import at_options
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.printing import printer, timing_table, to_stderr
 from wave_core.compile.read_log import recall
-from wave_core.compile.roomier import roomier
+from wave_core.compile.roomier import roomier, spilled_in
 from wave_core.compile.scheduling import with_schedule
 from wave_core.compile.session import Session, default_session
 from wave_core.compile.targets_with import NO_INSTRUCTION, with_targets
@@ -109,20 +116,51 @@ def compile_instead(
         UserError: where none of the others can be compiled.
     """
     session = failed.session
-    *better, _ = settlements(options, kernel, session)
-    if failed.options in better:
+    if failed.attempt.chosen:
         found = _compile(options, kernel, session, failed.options)
+    elif failed.attempt.spills is not None:
+        found = _with_fewer_spilled(failed, options, kernel, error)
     elif (other := roomier(failed.options, error)) is not None:
         traces = Traces(kernel, session)
-        found = _compiled_for(
-            failed.device, kernel, session, other, traces, chosen=False
-        )
+        found = _compiled_for(failed.device, kernel, session, other, traces, LAST)
     else:
         return None
     key = memo_key(options, kernel, session)
     if key is not None and session.remembered(key) is failed:
         session.remember(key, found)
     return found
+
+
+def _with_fewer_spilled(
+    failed: Compiled,
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    error: UserError,
+) -> Compiled:
+    """The kernel with the fewest passes behind the last choice, and that one again.
+
+    The fewest are refused where they spill no fewer registers, which a launch tells.
+
+    Raises:
+        UserError: as the last choice.
+    """
+    session, device = failed.session, failed.device
+    last, why = settlements(options, kernel, session)[-1], error.diagnostics[0].message
+
+    def compiled(settled: WaveCompileOptions, attempt: Attempt) -> Compiled:
+        traces = Traces(kernel, session)
+        found = _compiled_for(device, kernel, session, settled, traces, attempt)
+        _check_machine(found)
+        return found
+
+    if failed.options == last and spilled_in(error):
+        with suppress(UserError):
+            found = compiled(bare(last), Attempt(spills=spilled_in(error) - 1))
+            tell_preset(kernel, session, found.options.preset, why)
+            return found
+    else:
+        tell_preset(kernel, session, last.preset, why)
+    return compiled(last, LAST)
 
 
 def with_target(options: WaveCompileOptions, session: Session) -> WaveCompileOptions:
@@ -183,8 +221,10 @@ def _compile(
     if options.backend:
         backend_of(session, target, options.backend)  # refuses one that does not fit
 
-    def compiled(settled: WaveCompileOptions, traces: Traces, left: int) -> Compiled:
-        return _compiled_for(device, kernel, session, settled, traces, chosen=left > 0)
+    def compiled(
+        settled: WaveCompileOptions, traces: Traces, attempt: Attempt
+    ) -> Compiled:
+        return _compiled_for(device, kernel, session, settled, traces, attempt)
 
     return first_that_fits(options, kernel, session, compiled, _check_machine, after)
 
@@ -195,8 +235,7 @@ def _compiled_for(
     session: Session,
     options: WaveCompileOptions,
     traces: Traces,
-    *,
-    chosen: bool,
+    attempt: Attempt,
 ) -> Compiled:
     """The kernel for ``device``, by options that leave nothing open."""
     front = front_of(options, kernel, session, device, traces)
@@ -206,11 +245,12 @@ def _compiled_for(
         kernel,
         spec.stop_after,
         machine_code=spec.backend is not None,
-        chosen=chosen,
+        attempt=attempt,
     )
     total_s = time.perf_counter() - front.started
     return Compiled(
         **vars(front),  # all that is known of it, the device among it
+        attempt=attempt,
         lowered=lowered.graph,
         report=lowered.report,
         warnings=lowered.warnings,
@@ -281,7 +321,7 @@ def lower_front(
     stop_after: str | None = None,
     *,
     machine_code: bool = False,
-    chosen: bool = False,
+    attempt: Attempt = LAST,
 ) -> Lowered:
     """Run the pipeline on a copy of what was traced: all of it, or to a phase.
 
@@ -290,8 +330,8 @@ def lower_front(
         kernel: The kernel.
         stop_after: The last phase; all of them by default.
         machine_code: Whether a backend follows, for which the kernel has to fit.
-        chosen: Whether the options are a choice among several, which is refused where
-            a pass gives up what makes it fast, and warns of that otherwise.
+        attempt: What is refused: a choice among several where a pass gives up what
+            makes it fast, which warns of that otherwise, and code that spills.
 
     Raises:
         UserError: for what the passes refuse.
@@ -322,9 +362,9 @@ def lower_front(
         # What concerns no line of the kernel concerns an option.
         raise at_options(error, options.location) from None
     lost = [row for row in context.collector.warnings if "lost" in row.data]
-    if chosen and lost:
+    if attempt.chosen and lost:
         raise UserError(lost)
-    lowered.gives_way |= chosen
+    attempt.mark(lowered)
     if options.timing:
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
     for warning in context.collector.warnings:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.backends import Backend, BackendSpec
+    from wave_core.compile.attempts import Attempt
     from wave_core.compile.compiled import Traced
     from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
@@ -84,12 +85,12 @@ def emit(
         options,
         kernel,
         session,
-        lambda settled, traces, left: _emitted(
+        lambda settled, traces, attempt: _emitted(
             front_of(settled, kernel, session, traces=traces),
             kernel,
             form,
             spec,
-            chosen=left > 0,
+            attempt,
         ),
         known=choices,
     )
@@ -103,8 +104,7 @@ def _emitted(
     kernel: LaunchableWave,
     form: str,
     spec: BackendSpec,
-    *,
-    chosen: bool,
+    attempt: Attempt,
 ) -> Emitted:
     """The files from the cache on disk, or made."""
     session = front.session
@@ -118,7 +118,7 @@ def _emitted(
         schedule is not None and schedule.replay is not None
     )
     disk = None if has_no_key else session_cache(session)
-    make = partial(_made, front, kernel, spec, backend, form, chosen=chosen)
+    make = partial(_made, front, kernel, spec, backend, form, attempt)
     if disk is not None and not asked_of(front.options, session).reports:
         return Emitted(*disk.fetch(digest(), make), digest)
     files = make()
@@ -148,11 +148,10 @@ def _made(
     spec: BackendSpec,
     backend: Backend,
     form: str,
-    *,
-    chosen: bool,
+    attempt: Attempt,
 ) -> Mapping[str, bytes]:
     backend.prepare()
-    lowered = lower_front(front, kernel, machine_code=True, chosen=chosen).graph
+    lowered = lower_front(front, kernel, machine_code=True, attempt=attempt).graph
     off = front.options.disable_passes
     table = front.session.plugins.lowering_table(spec.name, off)
     return backend.emit(lowered, front.target, front.options, table, form)

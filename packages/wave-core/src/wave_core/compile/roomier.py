@@ -46,10 +46,15 @@ def roomier(options: WaveCompileOptions, error: UserError) -> WaveCompileOptions
     Returns:
         Nothing where ``error`` is about something else.
     """
-    rows = [row.data.get("spilled") for row in error.diagnostics]
-    spilled = max((n for n in rows if isinstance(n, int)), default=0)
+    spilled = spilled_in(error)
     if not spilled:
         return None
     # What was left free already was too little: steps grow, so that few are taken.
     spare = 2 * options.spare_registers + spilled
     return replace(options, spare_registers=spare)
+
+
+def spilled_in(error: UserError) -> int:
+    """Registers that machine code spills, which ``error`` is about; else none."""
+    rows = [row.data.get("spilled") for row in error.diagnostics]
+    return max((n for n in rows if isinstance(n, int)), default=0)

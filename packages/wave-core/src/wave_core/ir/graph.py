@@ -181,6 +181,7 @@ class Graph:
         logs: The parameters that a launch allocates, behind the author's.
         gives_way: Whether there are other ways to compile it, with fewer registers:
             another schedule of a loop, or another choice.
+        spills_allowed: Registers that it may spill even so.
     """
 
     name: str
@@ -192,6 +193,7 @@ class Graph:
     location: Location | None = None
     logs: tuple[Log, ...] = ()
     gives_way: bool = False
+    spills_allowed: int = 0
 
     def __post_init__(self) -> None:
         self.facts = FactTables()
@@ -239,6 +241,7 @@ class Graph:
             location=self.location,
             logs=self.logs,
             gives_way=self.gives_way,
+            spills_allowed=self.spills_allowed,
         )
         fill_region(self.body, copy.body)
         return copy
