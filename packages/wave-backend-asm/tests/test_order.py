@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
+import pytest
+
 from wave_backend_asm.order.listing import Listing
 from wave_backend_asm.order.nodes import Node, Price, needs_of
-from wave_backend_asm.order.room import Limits, Region, Registers, Sort
+from wave_backend_asm.order.room import Limits, Region, Registers, Room, Sort, Uses
 
 LOAD = Price("vmem", 4, 16, 32, 400)
 LANE = Price("valu", 4, 4)
@@ -103,6 +106,29 @@ def test_one_limit_says_nothing_about_the_next():
     orders = Listing(given)
     for most in (24, 9, 12, 9, 24, 1):
         assert orders.within(limits(most)) == schedule(given, limits(most))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_growth_is_the_same_whenever_it_is_asked_for(seed):
+    """Nodes read and write a few names again and again, some of them of no register."""
+    draw = np.random.default_rng(seed)
+    rows = {n: Registers(Sort(n % 3), int(draw.integers(1, 5))) for n in range(8)}
+    names = [*rows, "memory", "condition"]
+
+    def some(count):
+        return [names[n] for n in draw.choice(len(names), count, replace=False)]
+
+    nodes = [node(LANE, some(draw.integers(0, 4)), some(3)) for _ in range(30)]
+    given = Region(nodes, rows, frozenset([0, 1]), frozenset([1, 2, "memory"]))
+    uses, order = Uses(given), [*draw.permutation(30)]
+    asked = Room(uses)
+    for count, number in enumerate(order):
+        fresh = Room(uses)
+        for each in order[:count]:
+            fresh.take(each)
+        for each in order[count:]:
+            assert asked.growth(each) == fresh.growth(each)
+        asked.take(number)
 
 
 def test_what_lives_in_either_file_counts_with_both():

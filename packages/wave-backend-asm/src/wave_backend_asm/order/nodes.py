@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,8 +64,8 @@ class Needs(NamedTuple):
         others: numbers of those that it follows at once.
     """
 
-    results: frozenset[int]
-    others: frozenset[int]
+    results: AbstractSet[int]
+    others: AbstractSet[int]
 
 
 def needs_of(nodes: Sequence[Node]) -> list[Needs]:
@@ -74,17 +74,21 @@ def needs_of(nodes: Sequence[Node]) -> list[Needs]:
     readers: dict[Hashable, list[int]] = {}
     found: list[Needs] = []
     for number, node in enumerate(nodes):
-        chained = _chained(node, nodes, writers)
-        made = {writers[each] for each in node.reads if each in writers} - chained
-        follows = {n for each in node.writes for n in readers.get(each, ())}
-        follows |= {writers[each] for each in node.writes if each in writers}
-        others = frozenset((follows | chained) - made)
-        found.append(Needs(frozenset(made), others))
-        for each in node.reads:
+        made = {writers[each] for each in node.reads if each in writers}
+        follows: set[int] = set()
+        for each in node.writes:
+            follows.update(readers.pop(each, ()))
+            if each in writers:
+                follows.add(writers[each])
+        if node.price.chains:
+            chained = _chained(node, nodes, writers)
+            made -= chained
+            follows |= chained
+        found.append(Needs(made, follows - made if follows else follows))
+        for each in node.reads - node.writes:
             readers.setdefault(each, []).append(number)
         for each in node.writes:
             writers[each] = number
-            readers[each] = []
     return found
 
 
@@ -92,8 +96,6 @@ def _chained(
     node: Node, nodes: Sequence[Node], writers: dict[Hashable, int]
 ) -> set[int]:
     """Who makes sums that a node adds to without a wait."""
-    if not node.price.chains:
-        return set()
     others = {writers[each] for each in node.reads - node.adds if each in writers}
     sums = {writers[each] for each in node.adds if each in writers}
     return {each for each in sums - others if nodes[each].price.chains}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -111,6 +112,16 @@ class Uses:
         self.counts = [row.counts if row is not None else _NOTHING for row in rows]
         self.most = [*map(self.sum, self.writes)]
 
+    @cached_property
+    def users(self) -> list[list[int]]:
+        """Nodes that read or write each name, if it takes registers."""
+        found: list[list[int]] = [[] for _ in self.counts]
+        for node, names in enumerate(zip(self.reads, self.writes, strict=True)):
+            for name in chain.from_iterable(names):
+                if self.counts[name] is not _NOTHING:
+                    found[name].append(node)
+        return found
+
     def sum(self, names: Iterable[int]) -> Limits:
         """Registers of some names."""
         scalars = lanes = vectors = 0
@@ -128,6 +139,8 @@ class Room:
         self._uses = uses
         self._left = [*uses.left]
         self._live = [False] * len(uses.left)
+        # Of nodes for which nothing that they touch has changed since.
+        self._growths: dict[int, Limits] = {}
         for name in uses.before:
             self._live[name] = True
         self._used: tuple[int, int, int] = uses.sum(uses.before)
@@ -140,6 +153,12 @@ class Room:
 
     def growth(self, number: int) -> Limits:
         """Registers that are live more when a node is taken."""
+        found = self._growths.get(number)
+        if found is None:
+            found = self._growths[number] = self._growth(number)
+        return found
+
+    def _growth(self, number: int) -> Limits:
         uses, live, left = self._uses, self._live, self._left
         new = uses.sum([name for name in uses.writes[number] if not live[name]])
         reads = uses.reads[number]
@@ -171,16 +190,26 @@ class Room:
         for name in writes:
             if not live[name]:
                 live[name] = True
+                self._forget(name)
                 one, two, three = counts[name]
                 scalars, lanes, vectors = scalars + one, lanes + two, vectors + three
         for name in reads:
             left[name] -= 1
+            if left[name] == 1:
+                self._forget(name)
         freed = False
         for name in chain(reads, writes):
             if live[name] and not left[name]:
                 live[name], freed = False, True
+                self._forget(name)
                 one, two, three = counts[name]
                 scalars, lanes, vectors = scalars - one, lanes - two, vectors - three
         self._used = scalars, lanes, vectors
         self._points.append(self._used)
         return freed
+
+    def _forget(self, name: int) -> None:
+        """Growths of who touches a name are others now."""
+        if self._growths:
+            for number in self._uses.users[name]:
+                self._growths.pop(number, None)
