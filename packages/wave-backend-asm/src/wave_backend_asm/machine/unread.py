@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def without_unread(lines: Sequence[Line]) -> list[Line]:
     """The program without what computes or loads a value for nobody."""
-    reads: Counter[Value] = Counter()
-    for line in lines:
-        reads.update(_read(line))
+    reads = Counter([value for line in lines for value in _read(line)])
     kept = [*reversed(lines)]
     while True:
         found: list[Line] = []
@@ -41,13 +39,14 @@ def _read(line: Line) -> list[Value]:
 def _idle(line: Line, reads: Counter[Value]) -> bool:
     if isinstance(line, Label):
         return False
-    if isinstance(line, Instruction) and not (
-        _only_computes(line.name, line.modifiers)
-        and all(isinstance(each, Part) for each in line.results)
-    ):
-        return False
     defines = line.defines
-    return bool(defines) and not any(reads[part.value] for part in defines)
+    for part in defines:
+        if reads[part.value]:
+            return False
+    if not isinstance(line, Instruction):
+        return True
+    registers = all(isinstance(each, Part) for each in line.results)
+    return bool(defines) and registers and _only_computes(line.name, line.modifiers)
 
 
 @cache
