@@ -7,7 +7,7 @@ from programs_by_hand import Part, Val, move, op
 
 from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.files import Place
-from wave_backend_asm.allocate.liveness import Flow
+from wave_backend_asm.allocate.liveness import Flow, most_live
 from wave_backend_asm.allocate.pressure import NoRoomError, peak_of
 from wave_backend_asm.allocate.ranges import Ranges
 from wave_backend_asm.allocate.registers import allocate
@@ -28,6 +28,20 @@ def peak(blocks):
 
 def places(code, budget=Budget(512), fixed=None):  # noqa: B008 - it is immutable
     return allocate([Block(tuple(code))], budget, fixed).places
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_what_is_live_at_most_is_counted_without_ranges(early):
+    """What nobody uses is live behind its definition; products keep what they read."""
+    tuple_, one, idle = Val("tuple", 4), Val("one"), Val("idle", 8)
+    scalar, mask = Val("scalar", files=("s",)), Val("mask", 2, files=("s",))
+    start = [made(tuple_), made(scalar), made(idle), used(Part(tuple_, 0, 2), scalar)]
+    turn = [made(mask), op(None, [one], [tuple_, mask], early=early), used(one, mask)]
+    blocks = [Block(tuple(start), (1,)), Block(tuple(turn), (1, 2), 1), Block((), ())]
+    found = peak(blocks)
+    assert most_live(Flow.of(blocks)) == (2, found.vectors) == (2, 12)
+    alone = [Block(tuple(turn))]
+    assert most_live(Flow.of(alone)) == (2, peak(alone).vectors)
 
 
 def test_values_that_do_not_meet_share_registers():

@@ -38,6 +38,11 @@ class Files:
         return {file: count for file, count in self._used.items() if count}
 
     @property
+    def total(self) -> int:
+        """Registers of all files up to the last that is used of each."""
+        return sum(self._used.values())
+
+    @property
     def fits(self) -> bool:
         """Whether VGPRs and AGPRs together are no more than a wave has."""
         return self._used["a"] <= self._budget.limit("a", self._used["v"])

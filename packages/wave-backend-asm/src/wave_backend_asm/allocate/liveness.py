@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from wave_backend_asm.code import whole
+
 if TYPE_CHECKING:
     from wave_backend_asm.code import Block, Operation, Part, Value
 
@@ -95,6 +97,25 @@ class Flow:
         bits = Bits.of(blocks)
         touched = [bits.touched(block.operations) for block in blocks]
         return cls(blocks, bits, touched, _live_out(blocks, touched))
+
+
+def most_live(flow: Flow) -> tuple[int, int]:
+    """Registers of a wave and of lanes that are live at once, at the most.
+
+    Behind each operation; what it defines is live there, whether somebody uses it or
+    not, and so is what it reads if it writes before it has read.
+    """
+    mask = flow.bits.parts(
+        [whole(value) for value in flow.bits.first if value.files == ("s",)]
+    )
+    scalars = lanes = 0
+    for block, behind in zip(flow.touched, flow.behind, strict=True):
+        for (operation, defined, used), live in backwards(block, behind):
+            here = live | defined | (used if operation.early else 0)
+            count = (here & mask).bit_count()
+            scalars = max(scalars, count)
+            lanes = max(lanes, here.bit_count() - count)
+    return scalars, lanes
 
 
 def _live_out(blocks: Sequence[Block], touched: Sequence[Sequence[Touch]]) -> list[int]:

@@ -10,7 +10,7 @@ who needs most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,11 @@ class Allocation:
         lanes, accumulators = (self.used.get(file, 0) for file in "va")
         return -(-lanes // 4) * 4 + accumulators if accumulators else lanes
 
+    @property
+    def total(self) -> int:
+        """Registers of all files."""
+        return sum(self.used.values())
+
     def idle(self, operation: Operation) -> bool:
         """Whether an operation copies registers to themselves."""
         if not operation.copies:
@@ -76,29 +81,23 @@ def allocate(
     flow = Flow.of(blocks)
     ranges = Ranges.of(flow)
     count, given = len(ranges.operations), fixed or {}
-    webs, peak = webs_of(flow, ranges, given, spread), peak_of(ranges)
+    webs, peak = webs_of(flow, ranges.spans, given, spread), peak_of(ranges)
     free = [web for web in webs if web.values[0] not in given]
     points = Points(count)
-    orders = _ORDERS if Least.of(free, count).within(budget) else ()
-    tries = (_placed(webs, order, Files(budget, points), given) for order in orders)
-    best = _best(tries, granted(peak.vectors))
+    best: Allocation | None = None
+    for order in _ORDERS if Least.of(free, count).within(budget) else ():
+        below = best.total if best is not None else _ANY
+        found = _placed(webs, order, Files(budget, points), given, below)
+        best = found or best
+        if best is not None and granted(best.vectors) <= granted(peak.vectors):
+            break
     if best is None:
         raise NoRoomError(peak, ranges, budget)
     return best
 
 
-def _best(tries: Iterable[Allocation | None], enough: int) -> Allocation | None:
-    """The first that takes no more vector registers than is enough; else the least."""
-    best: Allocation | None = None
-    for found in tries:
-        if found is None:
-            continue
-        if best is None or sum(found.used.values()) < sum(best.used.values()):
-            best = found
-        if granted(best.vectors) <= enough:
-            break
-    return best
-
+_ANY = 1 << 30
+"""More registers than there are."""
 
 _Order = Callable[[Web], tuple[int, ...]]
 
@@ -111,9 +110,13 @@ _ORDERS: tuple[_Order, ...] = (
 
 
 def _placed(
-    webs: Sequence[Web], order: _Order, files: Files, fixed: Mapping[Value, Place]
-) -> Allocation | None:
-    """Webs placed in an order; ``None`` where one does not fit."""
+    webs: Sequence[Web], order: _Order, files: Files, fixed: Mapping[Value, Place],
+    below: int,
+) -> Allocation | None:  # fmt: skip
+    """Webs placed in an order.
+
+    ``None`` where one does not fit, or where all need ``below`` registers, or more.
+    """
     places = {**fixed}
     for web in webs:
         if web.values[0] in fixed:
@@ -122,7 +125,7 @@ def _placed(
         if web.values[0] in fixed:
             continue
         place = files.place(web)
-        if place is None:
+        if place is None or files.total >= below:
             return None
         places |= dict.fromkeys(web.values, place)
     return Allocation(places, files.used) if files.fits else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from wave_backend_asm.allocate.ranges import joined
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.liveness import Flow
-    from wave_backend_asm.allocate.ranges import Ranges, Span
+    from wave_backend_asm.allocate.ranges import Span
     from wave_backend_asm.code import Block, Operation, Value
 
 
@@ -78,7 +78,7 @@ def _common(one: Web, two: Web) -> tuple[str, ...]:
 
 def webs_of(
     flow: Flow,
-    ranges: Ranges,
+    spans: Mapping[Value, tuple[Span, ...]],
     fixed: Collection[Value] = (),
     spread: Collection[Value] = (),
 ) -> list[Web]:
@@ -89,7 +89,8 @@ def webs_of(
 
     Args:
         flow: the program.
-        ranges: where its values live.
+        spans: where each of its values lives, in the order of the first definitions;
+            for those who do not place them, nowhere.
         fixed: values whose registers are given.
         spread: values of lanes that may live in AGPRs, too.
     """
@@ -99,10 +100,10 @@ def webs_of(
             value.width,
             (*value.files, "a") if value in spread else value.files,
             value.align,
-            spans,
+            here,
             start,
         )
-        for start, (value, spans) in enumerate(ranges.spans.items())
+        for start, (value, here) in enumerate(spans.items())
     }
     pairs = [each for each in _copied(flow.blocks) if not {*each} & {*fixed}]
     connected = {value: found[value] for pair in pairs for value in pair}

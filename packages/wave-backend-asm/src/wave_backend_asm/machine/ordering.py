@@ -8,9 +8,8 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.budget import Budget
-from wave_backend_asm.allocate.liveness import Flow, backwards
-from wave_backend_asm.allocate.pressure import peak_of
-from wave_backend_asm.allocate.ranges import Ranges, split_values
+from wave_backend_asm.allocate.liveness import Flow, backwards, most_live
+from wave_backend_asm.allocate.ranges import split_values
 from wave_backend_asm.allocate.webs import webs_of
 from wave_backend_asm.machine.effects import effects_of
 from wave_backend_asm.machine.instruction import Copy, Instruction
@@ -58,11 +57,9 @@ class Orders:
         """
         self._blocks, self._flow = blocks, flow
         self._chip, self._budget = chip, budget
-        ranges = Ranges.of(flow)
-        webs = webs_of(flow, ranges, fixed, spread)
+        webs = webs_of(flow, dict.fromkeys(flow.bits.first, ()), fixed, spread)
         self._names = Names(webs, split_values(flow.blocks), flow.bits)
-        vectors = peak_of(ranges).vectors
-        self._scalars = max(ranges.live(scalar=True), default=0)
+        self._scalars, vectors = most_live(flow)
         self._fits = vectors <= budget.vector
         self.alike = min(budget.vector, Budget.beside(vectors).vector)
 
