@@ -104,16 +104,22 @@ def waits(runs: Sequence[Run]) -> list[list[dict[str, int]]]:
     """
     before = preceding(runs)
     out: list[State] = [_nothing() for _ in runs]
+    known: list[State | None] = [None] * len(runs)
+    found: list[list[dict[str, int]]] = [[] for _ in runs]
     changed = True
     while changed:
         changed = False
         for number, run in enumerate(runs):
             state = _met(out, before[number])
-            for issued in run.code:
-                _pass(state, issued)
+            if state == known[number]:
+                continue  # and so is what comes of it
+            known[number] = {
+                counter: flight.copy() for counter, flight in state.items()
+            }
+            found[number] = [_pass(state, issued) for issued in run.code]
             changed |= state != out[number]
             out[number] = state
-    return [_of_run(run, _met(out, before[n])) for n, run in enumerate(runs)]
+    return found
 
 
 def _nothing() -> State:
@@ -126,10 +132,6 @@ def _met(out: Sequence[State], before: Sequence[int]) -> State:
         for counter, flight in state.items():
             flight.meet(out[number][counter])
     return state
-
-
-def _of_run(run: Run, state: State) -> list[dict[str, int]]:
-    return [_pass(state, issued) for issued in run.code]
 
 
 def _pass(state: State, issued: Issued) -> dict[str, int]:
