@@ -202,6 +202,28 @@ def test_a_choice_whose_loop_has_no_registers_gives_way(session, monkeypatch):
     assert {row.code for row in left} == {"WV0501", "WV0508"}
 
 
+@pytest.mark.parametrize(
+    ("first", "code"),
+    [
+        ({"preset": "prefetch-attention"}, "WV0501"),
+        ({"preset": "default", "reorder": "pingpong"}, "WV0506"),
+    ],
+    ids=["not pipelined", "not reordered"],
+)
+def test_a_choice_that_leaves_the_loop_as_it_was_gives_way(
+    session, monkeypatch, first, code
+):
+    """No product of products is here; nothing is read before it is written."""
+    found = [Choice({}, first), Choice({}, {"preset": "fetch-ahead"})]
+    monkeypatch.setattr(session.plugins, "load_chooser", lambda _: lambda _: found)
+    subs, kernel = dict.fromkeys((M, N, K), SIDE), staged_gemm(128, 128, 32, 4)
+    options = tkw.WaveCompileOptions(subs=subs, target="gfx942", preset="auto")
+    taken = wave_compile(options, kernel, session=session)
+    assert (taken.options.preset, taken.warnings) == ("fetch-ahead", ())
+    asked = wave_compile(replace(options, **first), kernel, session=session)
+    assert {row.code for row in asked.warnings} == {code}
+
+
 UNSTAGED = {"BLOCK_M": 256, "BLOCK_N": 64, "BLOCK_K2": 32, "WAVES_M": 8, "STAGED": 0}
 """A tile of attention whose operands of four iterations are in registers."""
 

@@ -107,10 +107,15 @@ class ScheduleLoops(Pass):
         """Schedule, rebuild and unroll the loops."""
         if str(self.strategy) == MANUAL:
             return self._by_hand(graph, context, rebuild=True).changed
-        found = [
-            self._rebuild(graph, each, context) for each in self.plan(graph, context)
-        ]
-        return self._unroll(graph, context) or any(found)
+        plans = self.plan(graph, context)
+        left = [(each, self._rebuild(graph, each, context)) for each in plans]
+        nothing = all(why for _, why in left)
+        for each, why in left:
+            if why:
+                lost = "registers" if each.passed else "schedule" if nothing else ""
+                loop = each.analysed.loop
+                leave_loop(loop, f"pipelined: {why}", context, lost=lost)
+        return self._unroll(graph, context) or not nothing
 
     def plan(self, graph: Graph, context: PassContext) -> list[PlannedLoop]:
         """The schedules of the loops; only the buffers of those that get one change.
@@ -173,20 +178,19 @@ class ScheduleLoops(Pass):
             return cast("Strategy", context.strategies[name]())
         raise unknown_name("scheduling strategy", name, context.strategies)
 
-    def _rebuild(self, graph: Graph, plan: PlannedLoop, context: PassContext) -> bool:
+    def _rebuild(self, graph: Graph, plan: PlannedLoop, context: PassContext) -> str:
+        """Put a loop's pipelined form in its place, or say why it stays."""
         warn_of_registers(plan, context)
         made = replace_by_pipeline(
             graph, context, plan, self.dump, endless=self.no_epilogue
         )
         if isinstance(made, str):
-            what, lost = f"pipelined: {made}", bool(plan.passed)
-            leave_loop(plan.analysed.loop, what, context, lost=lost)
-            return False
+            return made
         if self.hints:
             context.count("scheduling_barriers", keep_order(made.kernel))
         if not self.followed:
             graph.gives_way = True
-        return True
+        return ""
 
     @property
     def followed(self) -> bool:

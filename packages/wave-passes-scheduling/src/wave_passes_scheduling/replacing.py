@@ -116,15 +116,16 @@ def leave_loop(
     *,
     code: str = "WV0501",
     notes: str | tuple[str, ...] = (),
-    lost: bool = False,
+    lost: str = "",
 ) -> None:
     """Say why a loop stays as it is: ``what`` it is not, and for which reason.
 
-    ``lost`` says that it is for want of registers, and that other tiles may be better.
+    ``lost`` names what makes this way to compile the kernel fast and is not had: it
+    lacks registers, or nothing is left of the schedule. Other ways may be better.
     """
     context.count("loops_left")
     said = f"the loop over {loop.axis} is not {what}"
     warn = partial(context.collector.warn, code, said, at=loop.location)
     if lost:
-        warn = partial(warn, lost="registers")
+        warn = partial(warn, lost=lost)
     warn(label="this loop", notes=notes)

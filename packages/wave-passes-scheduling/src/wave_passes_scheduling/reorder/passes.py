@@ -70,26 +70,32 @@ class ReorderLoops(Pass):
         """
         if self.order not in ORDERS:
             raise unknown_name("order of loops", self.order, ORDERS)
-        changed = False
+        changed = self.order != "off" and self._reorder(graph, context)
         for loop in innermost_loops(graph):
-            if self.order != "off" and FEW not in loop.tags:
-                changed |= self._reorder(graph, loop, context)
             if self.groups:
                 count = place_groups(graph, loop, context.target)
                 context.count("scheduling_groups", count)
                 changed |= count > 0
         return changed
 
-    def _reorder(self, graph: Graph, loop: Iterate, context: PassContext) -> bool:
-        try:
-            known, file = context.dependences(graph), context.target.registers
-            count = ping_pong(graph, loop, known, self.clusters, file)
-        except ReorderError as error:
-            leave_loop(loop, f"reordered: {error}", context, code="WV0506")
-            return False
-        context.count("reordered_loops")
-        context.count("clusters", 2 * count)
-        return True
+    def _reorder(self, graph: Graph, context: PassContext) -> bool:
+        """Reorder the loops; say of each that stays why it does."""
+        loops = [loop for loop in innermost_loops(graph) if FEW not in loop.tags]
+        left: list[tuple[Iterate, ReorderError]] = []
+        for loop in loops:
+            try:
+                known, file = context.dependences(graph), context.target.registers
+                count = ping_pong(graph, loop, known, self.clusters, file)
+            except ReorderError as error:
+                left.append((loop, error))
+                continue
+            context.count("reordered_loops")
+            context.count("clusters", 2 * count)
+        nothing = len(left) == len(loops)
+        for loop, error in left:
+            what, lost = f"reordered: {error}", "order" if nothing else ""
+            leave_loop(loop, what, context, code="WV0506", lost=lost)
+        return not nothing
 
 
 @dataclass(frozen=True)
