@@ -315,8 +315,9 @@ def test_values_without_room_are_refused_with_their_line(session, monkeypatch):
     )
     kernel = joined(tkl.f32, JOINS["sum"], 64 * 160)
     options = tkw.WaveCompileOptions(
-        subs={M: 4, N: 64 * 160}, target="gfx942", device="emulator", backend="asm"
-    )
+        subs={M: 4, N: 64 * 160}, target="gfx942", device="emulator", backend="asm",
+        preset="naive",
+    )  # fmt: skip
     with pytest.raises(UserError) as refused:
         wave_compile(options, kernel, session=session)(
             *(torch.zeros(4, 64 * 160) for _ in range(3))
