@@ -72,7 +72,7 @@ def test_what_was_not_edited_is_the_same(files, text):
 
 
 def test_what_was_edited_is_what_runs(session, text):
-    edited = text.replace("v_add_f32", "v_mul_f32")
+    edited = text.replace("v_pk_add_f32", "v_pk_mul_f32")
     assert edited != text
     options = tkw.WaveCompileOptions(
         subs={M: 4, N: 64}, target="gfx942", device="emulator", backend="asm",
@@ -109,12 +109,13 @@ def line_of(text, found):
 
 
 def test_malformed_text_is_refused_at_its_line(refused, files, text):
-    wrong = text.replace("v_add_f32", "v_sum_f32", 1)
+    wrong = text.replace("v_pk_add_f32", "v_pk_sum_f32", 1)
+    assert wrong != text
     found = refused(wrong)
     assert found.code == "WV0604"
     assert found.message.startswith("the assembly of `added` is malformed: ")
     assert "invalid instruction" in found.message
-    assert line_of(wrong, found).startswith("v_sum_f32")
+    assert line_of(wrong, found).startswith("v_pk_sum_f32")
     assert files("hsaco", text) == files("hsaco")
 
 
