@@ -60,6 +60,7 @@ class Kernel:
         lds_bytes: LDS of a workgroup.
         files: names of the author's files, by the numbers that `.loc` has for them.
         start: the words of the arguments that are in registers from the start.
+        begins: the `.loc` of the kernel itself, which what fills them is of.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Kernel:
     lds_bytes: int = 0
     files: Mapping[int, str] | None = None
     start: Start = Start(0)  # noqa: RUF009 - it is frozen
+    begins: tuple[str, ...] = ()
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -112,7 +114,7 @@ def document(kernel: Kernel) -> str:
     lines = [
         *_files(kernel.files or {}),
         ".text", f".globl {name}", ".p2align 8", f".type {name},@function", f"{name}:",
-        *kernel.start.prologue(),
+        *kernel.begins, *kernel.start.prologue(),
         *kernel.code,
         f".L{name}_end:", f".size {name}, .L{name}_end-{name}",
         *_descriptor(kernel),

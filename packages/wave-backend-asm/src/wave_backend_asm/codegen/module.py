@@ -16,6 +16,7 @@ from wave_backend_asm.codegen.memories import (
     buffer_of,
     reaches,
 )
+from wave_backend_asm.machine.instruction import Source
 from wave_backend_asm.machine.program import assembled_program
 from wave_core.analysis.capacity import rounded_lds_bytes
 from wave_core.analysis.effects import written_memories
@@ -126,7 +127,8 @@ def _generated(
     budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
     lines = emit.b.blocks[0].lines
     try:
-        program = assembled_program(lines, target.name, budget, emit.fixed)
+        begins = Source.of(graph.location)
+        program = assembled_program(lines, target.name, budget, emit.fixed, begins)
     except NoRoomError as error:
         if hoists and emit.b.asked:
             raise
@@ -136,6 +138,7 @@ def _generated(
         (Argument(pointer=True),) * len(bindings) + (Argument(pointer=False),) * words,
         program.lines, program.allocation.used, geometry.threads,
         rounded_lds_bytes(graph), program.files, emit.start,
+        program.begins,
     )  # fmt: skip
     return Generated(
         kernel, bindings, constants, geometry.grid, geometry.devices,

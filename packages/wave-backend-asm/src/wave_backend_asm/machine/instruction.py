@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.forms import form_of, plain_name
@@ -14,6 +14,9 @@ from wave_backend_asm.machine.operands import Operand, Places, bits_of, text_of
 from wave_backend_asm.waits.issued import NO_GROUPS, Groups, Issued
 from wave_isa_amdgcn.matrix import MATRIX_FLOPS, matrix_cycles
 from wave_isa_amdgcn.step import Step
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Location
 
 
 class Source(NamedTuple):
@@ -25,6 +28,20 @@ class Source(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.file else ""
+
+    @classmethod
+    def of(cls, location: Location | None) -> Source:
+        """The place of an op; nowhere, if it is not known."""
+        if location is None or not location.is_known:
+            return NOWHERE
+        return cls(location.file, location.line, max(location.column, 1))
+
+    def mark(self, numbers: dict[str, int]) -> list[str]:
+        """The `.loc` of what follows; a file without a number gets the next one."""
+        if not self.file:
+            return []
+        number = numbers.setdefault(self.file, len(numbers) + 1)
+        return [f".loc {number} {self.line} {self.column}"]
 
 
 NOWHERE = Source()

@@ -12,7 +12,13 @@ from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.forwarding import forwarded
-from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
+from wave_backend_asm.machine.instruction import (
+    NOWHERE,
+    Copy,
+    Instruction,
+    Label,
+    Source,
+)
 from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.machine.unread import without_unread
@@ -34,11 +40,13 @@ class Program:
     """A program whose registers are known.
 
     Attributes:
+        begins: the `.loc` of what stands in front of it, if that is known.
         lines: of assembly, with labels and `.loc`.
         allocation: the registers of its values.
         files: the author's files, by the numbers that `.loc` has for them.
     """
 
+    begins: tuple[str, ...]
     lines: tuple[str, ...]
     allocation: Allocation
     files: Mapping[int, str]
@@ -55,8 +63,9 @@ class _Stretch:
 
 
 def assembled_program(
-    lines: Sequence[Line], chip: str, budget: Budget, fixed: Mapping[Value, Place]
-) -> Program:
+    lines: Sequence[Line], chip: str, budget: Budget, fixed: Mapping[Value, Place],
+    at: Source = NOWHERE,
+) -> Program:  # fmt: skip
     """The text of a program.
 
     Args:
@@ -64,6 +73,7 @@ def assembled_program(
         chip: ``gfx942`` or ``gfx950``.
         budget: registers of a wave.
         fixed: values whose registers are given.
+        at: where the kernel begins.
 
     Raises:
         NoRoomError: values do not fit the registers.
@@ -82,13 +92,13 @@ def assembled_program(
         for code, block in zip(codes, placed.blocks, strict=True)
     ]
     numbers: dict[str, int] = {}
-    text: list[str] = []
+    begins, text = at.mark(numbers), list[str]()
     rows = zip(placed.stretches, codes, inserted(runs, chip), strict=True)
     for stretch, code, added in rows:
         text += _marks(stretch.label)
         text += _text(code, added, found, numbers)
     files = {number: name for name, number in numbers.items()}
-    return Program(tuple(text), found, files)
+    return Program(tuple(begins), tuple(text), found, files)
 
 
 @dataclass(frozen=True)
@@ -185,7 +195,6 @@ def _text(
     for instruction, front in zip(code, added, strict=True):
         if instruction.at != before and instruction.at.file:
             before = instruction.at
-            file = numbers.setdefault(before.file, len(numbers) + 1)
-            lines.append(f".loc {file} {before.line} {before.column}")
+            lines += before.mark(numbers)
         lines += [*front, instruction.text(found.places)]
     return lines

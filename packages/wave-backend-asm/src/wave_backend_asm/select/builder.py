@@ -136,12 +136,7 @@ class Builder(Regions[Line]):
 
     def locate(self, location: Location | None) -> None:
         """Take a line of the author's for what follows."""
-        known = location is not None and location.is_known
-        self._at = (
-            Source(location.file, location.line, max(location.column, 1))
-            if location is not None and known
-            else NOWHERE
-        )
+        self._at = Source.of(location)
 
     def kept(self, key: Hashable, make: Callable[[], Operand]) -> Operand:
         """An operand that a region computes once."""
