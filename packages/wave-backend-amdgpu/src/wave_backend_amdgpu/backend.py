@@ -57,7 +57,7 @@ class AmdgpuBackend:
         """The files of one form."""
         graph: Graph = lowered
         given: WaveCompileOptions = options
-        settings = settings_of(given, target, self.worker)
+        settings = settings_of(given, self.worker)
         name = graph.name
         if form == "mlir":
             text = final_mlir(graph, target, settings, table)

@@ -154,7 +154,7 @@ def settings_for(request: LaunchRequest) -> Settings:
         return Settings()
     backend = request.settings.backend
     worker = backend.worker if isinstance(backend, AmdgpuBackend) else None
-    settings = settings_of(chosen, request.target, worker)
+    settings = settings_of(chosen, worker)
     return replace(settings, intermediates=False)
 
 

@@ -23,6 +23,7 @@ from wave_core.compile.kernels import KernelCase
 from wave_core.diagnostics import PluginError, UserError, user_error
 from wave_core.plugin import Choice, ChooserSpec, ExecutorSpec, hookimpl
 from wave_core.symbols import symbol
+from wave_core.targets import RegisterFile
 from wave_core.targets.generic import generic_target
 
 N, TILE, WAVES, SPACE = tkw.sym.N, tkw.sym.TILE, tkw.sym.WAVES, tkw.sym.SPACE
@@ -165,6 +166,18 @@ def test_choosers_that_know_better_are_asked_first():
     assert tiles_of(settlements(options("tuned"), TWICE, session)) == [100, 64]
     # There is no chooser `auto` here, and still what is known before it counts.
     assert tiles_of(settlements(options("auto"), TWICE, session)) == [128, 64]
+
+
+def test_more_waves_than_a_simd_holds_are_refused_before_anything_is_chosen():
+    file = RegisterFile(total=512, per_wave=512, granule=8, max_waves=8, simds=4)
+    chip, session = replace(generic_target(), registers=file), session_with(list)
+    with pytest.raises(UserError, match="`waves_per_eu` is 9") as caught:
+        choices(replace(options(), target=chip, waves_per_eu=9), TWICE, session)
+    (row,) = caught.value.diagnostics
+    assert (row.code, row.help) == ("WV0823", ("it takes a number from 1 to 8",))
+    session = session_with(lambda _: [])
+    asked = replace(options(), target=chip, waves_per_eu=8)
+    assert choices(asked, TWICE, session) == []
 
 
 def test_choosers_are_told_versions_and_tell_the_user_once():

@@ -96,25 +96,16 @@ class Settings:
     dumps: Dumps = field(default_factory=Dumps)
 
 
-def settings_of(
-    options: WaveCompileOptions,
-    target: Target | None = None,
-    worker: Worker | None = None,
-) -> Settings:
+def settings_of(options: WaveCompileOptions, worker: Worker | None = None) -> Settings:
     """The settings that compile options ask for.
 
     Args:
         options: The options.
-        target: The machine, to check against.
         worker: The compiler's process, unless ``in_process`` asks for none.
-
-    Raises:
-        UserError: WV0823 for more waves than a SIMD of ``target`` holds.
     """
     others = options.plugin_options
     limits = [_limit(options, name) for name in (TIME_LIMIT, MEMORY_LIMIT)]
     flush = options.denorm_fp_math_f32 == Denormals.FLUSH.value
-    _check_waves(options, target)
     return Settings(
         CodeOptions(
             buffers=options.use_buffer_ops,
@@ -138,21 +129,6 @@ def _limit(options: WaveCompileOptions, name: str) -> int:
     found = options.plugin_options.get(name, LIMITS[name])
     assert isinstance(found, int), "checked with the options"
     return found
-
-
-def _check_waves(options: WaveCompileOptions, target: Target | None) -> None:
-    wanted = options.waves_per_eu
-    file = None if target is None else target.registers
-    most = None if file is None else file.max_waves
-    if wanted is None or most is None or wanted <= most:
-        return
-    raise user_error(
-        "WV0823",
-        f"option `waves_per_eu` is {wanted}",
-        at=options.location,
-        label="given here",
-        help=f"it takes a number from 1 to {most}",
-    )
 
 
 def mlir_of(

@@ -18,6 +18,7 @@ from wave_core.compile.fitting import (
 from wave_core.compile.front import Traces, bound_kernel
 from wave_core.compile.garbage import garbage_waits
 from wave_core.compile.option_rows import given
+from wave_core.compile.option_values import check_waves
 from wave_core.compile.roomier import spilled_in, with_room
 from wave_core.constraints import Tunable, lanes_of
 from wave_core.constraints.geometry import Geometry
@@ -321,8 +322,13 @@ def choice_request(
     session: Session,
     traces: Traces,
 ) -> ChoiceRequest:
-    """What choosers are given for a kernel."""
+    """What choosers are given for a kernel.
+
+    Raises:
+        UserError: WV0823 for more waves than a SIMD of the target holds.
+    """
     target = session.target(options.target, options.location)
+    check_waves(options, target)
 
     def graph(values: Mapping[Expr, Any]) -> Graph:
         return traces.look(_with(options, values, {}))

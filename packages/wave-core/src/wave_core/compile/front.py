@@ -11,6 +11,7 @@ from wave_core.compile.breakpoints import log_breakpoints
 from wave_core.compile.compiled import Traced
 from wave_core.compile.launch.logs import settle_logs
 from wave_core.compile.launch.signature import ON_CPU, LaunchShape, Signature
+from wave_core.compile.option_values import check_waves
 from wave_core.compile.pipeline import plan_for
 from wave_core.compile.scheduling import check_schedule
 from wave_core.compile.symbol_check import alias_bindings, check_symbols
@@ -64,6 +65,7 @@ def front_of(
         needs, stop = device.spec.requires, device.spec.stop_after
         who = f"device `{device.name}`"
         check_consumer(who, needs, plan.pipeline, plan.installed, stop)
+    check_waves(options, target)
     graph, trace_s = (traces or Traces(kernel, session)).take(options)
     if device is not None and device.spec.backend is not None:
         log_breakpoints(graph)

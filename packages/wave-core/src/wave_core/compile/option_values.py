@@ -14,6 +14,7 @@ from wave_core.passes.text import PassText, Pipeline
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.passes.literal import OptionValue
+    from wave_core.targets import Target
 
 #: Fields that other functions here bring into form.
 _CONVERTED = frozenset({"subs", "dynamic_symbols", "passes", "checks"})
@@ -163,6 +164,23 @@ def _check_checks(options: Any, at: Location) -> None:
     for name in () if isinstance(given, bool) else cast("tuple[str, ...]", given):
         if name not in known:
             raise unfit("checks", name, f"one of {', '.join(known)}", at)
+
+
+def check_waves(options: Any, target: Target) -> None:
+    """See that a SIMD of the target holds the waves that are asked for.
+
+    Raises:
+        UserError: WV0823.
+    """
+    wanted, file = options.waves_per_eu, target.registers
+    if wanted is not None and file is not None and wanted > file.max_waves:
+        raise user_error(
+            "WV0823",
+            f"option `waves_per_eu` is {wanted}",
+            at=options.location,
+            label="given here",
+            help=f"it takes a number from 1 to {file.max_waves}",
+        )
 
 
 def unfit(option: str, value: object, wanted: str, at: Location) -> Exception:
