@@ -474,8 +474,12 @@ def test_what_compiles_and_could_not_be_used_gives_way_to_the_fewest_passes():
 
 @pytest.mark.parametrize(
     ("most", "helps"),
-    [(128, ("with `TILE=128` in place of 512 it fits", "-")), (100, ("-",))],
-    ids=["two halvings", "more"],
+    [
+        (128, ("with `TILE=128` in place of 512 it fits", "-")),
+        (64, ("with `TILE=64` in place of 512 it fits", "-")),
+        (60, ("-",)),
+    ],
+    ids=["two halvings", "three", "more"],
 )
 def test_a_refusal_names_the_smallest_change_that_fits(most, helps):
     check = needs(most, ("default", "naive"))
@@ -553,7 +557,7 @@ def test_a_change_does_not_fit_of_which_no_choice_is_estimated_to():
 
 
 def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
-    check, tried = needs(100, ("default", "naive")), []
+    check, tried = needs(60, ("default", "naive")), []
 
     def compiled(settled, *_):
         tried.append(settled.subs[symbol("TILE")])
@@ -561,7 +565,7 @@ def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
 
     with pytest.raises(UserError, match="too large"):
         first_that_fits(auto(512), TWICE, core_alone([]), compiled)
-    assert tried == [512, 128, 512]
+    assert tried == [512, 64, 512]
 
 
 def test_the_size_of_a_problem_and_the_number_of_waves_are_no_tiles_to_halve():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.symbols import Expr
 
-HALVINGS = 2
+HALVINGS = 3
 """How often tiles are halved, to find what fits."""
 
 Tiles = dict["Expr", int]
