@@ -243,10 +243,11 @@ def test_a_launch_schedules_loops_again_whose_machine_code_spills(session):
     assert f"{left} more are left free" in warning.render()
 
 
-def test_what_spills_in_its_usual_way_is_compiled_by_the_fewest_passes():
+def test_what_spills_in_its_usual_way_is_compiled_by_the_fewest_passes(tmp_path):
     """A product of f32 by one wave: what is staged takes registers on its way."""
     told = []
-    session = Session(config=Config(cache=False), announce=told.append)
+    kept = Config(cache_dir=tmp_path)
+    session = Session(config=kept, announce=told.append)
     rows = tkw.WorkgroupConstraint(M, 80, 0), tkw.WorkgroupConstraint(N, 96, 1)
 
     @tkw.wave([*rows, tkw.TilingConstraint(K, 96), tkw.HardwareConstraint()])

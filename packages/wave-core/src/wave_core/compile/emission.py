@@ -112,7 +112,7 @@ def _emitted(
     plan, who = front.plan, f"backend `{spec.name}`"
     check_consumer(who, spec.requires, plan.pipeline, plan.installed)
     sources = sources_of(session.plugins.plugins)
-    digest = cache(partial(_key, front, spec, backend, form, sources))
+    digest = cache(partial(_key, front, spec, backend, form, sources, attempt))
     schedule = front.schedule
     has_no_key = sources is None or (
         schedule is not None and schedule.replay is not None
@@ -133,12 +133,15 @@ def _key(
     backend: Backend,
     form: str,
     sources: Mapping[str, str] | None,
+    attempt: Attempt,
 ) -> str:
     versions = dict(backend.versions())
     extra = {"form": form, "backend": versions, "sources": dict(sources or {})}
     plugins, off = front.session.plugins, front.options.disable_passes
     passes = plugins.module_passes(spec.name, off)
     extra |= {"module passes": [asdict(each) for each in passes]} if passes else {}
+    # What a preset that is named spills is refused where `auto` has other ways.
+    extra |= {} if attempt.spills is None else {"may spill": attempt.spills}
     return content_key(front, extra)
 
 
