@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from wave_core.compile import Session, run_case
+from wave_core.compile.kernels import make_case
 from wave_kernels.functions import attention, split_attention
 
 FORMS = {
@@ -48,3 +52,15 @@ def test_keys_that_workgroups_share(asked, monkeypatch, target, form, dtype):
     most = share * float(wide[2].abs().max())
     torch.testing.assert_close(runs[0].double(), wanted, atol=most, rtol=0)
     assert torch.equal(*runs)
+
+
+@pytest.mark.parametrize("preset", sorted(Session().plugins.presets))
+def test_a_loop_of_one_step_has_every_preset(preset):
+    """Its last step, which has masks, stands apart, and there is nothing to overlap."""
+    session, name = Session(), "attention-split"
+    sizes = {"B": 2, "M": 3, "H": 4, "N": 17, "K1": 20, "K2": 66}
+    made = make_case(session.plugins.load_kernel(name), name, sizes, {}, "gfx942")
+    options = replace(made.options, preset=preset, device="sim", poison_outputs=True)
+    report = run_case(made, options=options, session=session)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()

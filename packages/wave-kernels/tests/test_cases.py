@@ -155,14 +155,6 @@ def test_sums_along_rows_that_no_wave_can_hold(session, exclusive, reverse, colu
     check(session, made, "sim")
 
 
-@pytest.mark.parametrize("preset", sorted(Session().plugins.presets))
-def test_a_loop_of_one_step_has_every_preset(session, preset):
-    """Its last step, which has masks, stands apart, and there is nothing to overlap."""
-    name = "attention-split"
-    made = make_case(FACTORIES[name], name, SMALL[name], {}, "gfx942")
-    check(session, replace(made, options=replace(made.options, preset=preset)), "sim")
-
-
 def test_filters_may_move_further(session):
     check(session, case("conv2d", {"STRIDE": 2}), "sim")
 
