@@ -288,6 +288,32 @@ def test_a_choice_knows_how_many_are_left():
     assert seen == [2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("changed", "seen", "tile"),
+    [
+        (0, [(64, 3), (128, 2), (100, 1), (64, 0)], 64),
+        (100, [(64, 3), (128, 2), (100, 1)], 100),
+    ],
+    ids=["by none", "by the last"],
+)
+def test_loops_that_no_choice_changes_leave_the_best_one(changed, seen, tile):
+    tried = []
+
+    def choose(request):
+        yield from [Choice(row, {"preset": "naive"}) for row in request.values]
+
+    def compiled(settled, _, attempt):
+        size = settled.subs[symbol("TILE")]
+        tried.append((size, attempt.left))
+        if attempt.left and size != changed:
+            raise user_error("WV0501", "the loop is not pipelined", lost="schedule")
+        return settled
+
+    found = first_that_fits(options(), TWICE, session_with(choose), compiled)
+    assert tried == seen
+    assert (found.preset, found.subs[symbol("TILE")]) == ("naive", tile)
+
+
 def test_what_each_choice_is_refused_for_in_words_of_its_own_leaves_the_next():
     tried = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +11,7 @@ from wave_core.compile.attempts import LAST, Attempt
 from wave_core.compile.bindings import Bound, bound_value
 from wave_core.compile.fitting import (
     depends_on_tiles,
+    leaves_loops,
     needs_too_much,
     says_the_same,
     smallest_change,
@@ -116,10 +118,11 @@ def first_that_fits(
     something than there is, an assembler or a scheduler gives up what makes it fast, or
     a pass refuses it, the next one is tried, and last the plain preset, whose refusal
     is the user's. What two choices are refused for in the same words, other than fit,
-    is not for what was chosen, and leaves only the last, whose loops get schedules with
-    fewer registers where machine code spills. What ``auto`` compiles in no other way is
-    compiled without staging, unless the author asks something of the passes that would
-    be left out; so is what spills fewer registers then.
+    is not for what was chosen, and leaves only the last. Where no choice changes a loop
+    of the kernel, the best is compiled without. Loops of the last one get schedules
+    with fewer registers where machine code spills. What ``auto`` compiles in no other
+    way is compiled without staging, unless the author asks something of the passes that
+    would be left out; so is what spills fewer registers then.
 
     Args:
         options: The options of the user.
@@ -139,6 +142,7 @@ def first_that_fits(
     if after in better:
         better = better[better.index(after) + 1 :]
     refused: UserError | None = None
+    unchanged: WaveCompileOptions | None = None
     for left, choice in zip(range(len(better), 0, -1), better, strict=True):
         try:
             found = compiled(choice, traces, Attempt.of_choice(left))
@@ -146,6 +150,7 @@ def first_that_fits(
         except UserError as error:
             if not depends_on_tiles(error) and says_the_same(error, refused):
                 break
+            unchanged = unchanged or (choice if leaves_loops(error) else None)
             refused = error
             continue
         return found
@@ -155,6 +160,9 @@ def first_that_fits(
         check(found)
         return found
 
+    if unchanged is not None:
+        with suppress(UserError):
+            return checked(unchanged, Attempt(spills=0))
     if not may_be_bare(options):
         return with_room(last, lambda settled: compiled(settled, traces, LAST))
     try:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 HALVINGS = 3
 """How often tiles are halved, to find what fits."""
 
+_OF_LOOPS = ("schedule", "order")
+"""What passes say is ``lost`` of a choice that changes no loop of a kernel."""
+
 Tiles = dict["Expr", int]
 """Sizes of tiles."""
 
@@ -41,6 +44,11 @@ def cannot_be_used(error: UserError) -> bool:
     """Whether machine code was made, or refused, that other tiles may do better."""
     slow = any("lost" in row.data for row in error.diagnostics)
     return slow or needs_too_much(error)
+
+
+def leaves_loops(error: UserError) -> bool:
+    """Whether it is compiled all the same, with loops that nothing of it changed."""
+    return all(row.data.get("lost") in _OF_LOOPS for row in error.diagnostics)
 
 
 def says_the_same(error: UserError, other: UserError | None) -> bool:
