@@ -85,11 +85,20 @@ def outcomes(maker, seeds, chips, change=None):
     device reported something; what is ``uncoded`` ended in some exception. ``change``
     makes another program of each.
     """
+    return tallied(seeds, lambda seed: launch(maker, seed, chips, change))
+
+
+def tallied(seeds, judge):
+    """What ``judge`` finds of each seed, as `outcomes` counts it.
+
+    It raises what a launch raises, and may return what is wrong, a text for each.
+    """
     tally, failures = Counter(), []
     for seed in seeds:
         try:
-            launch(maker, seed, chips, change)
-            outcome = "right"
+            wrong = judge(seed)
+            outcome = "other bits" if wrong else "right"
+            failures += [f"{seed}: {', '.join(wrong)}"] if wrong else []
         except Discarded as refused:
             outcome = refused.code
         except ProgramFailure as failure:

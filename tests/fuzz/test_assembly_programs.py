@@ -8,15 +8,12 @@ programs that have them are compared with numpy alone.
 
 from __future__ import annotations
 
-import traceback
-from collections import Counter
-
 import numpy as np
 import pytest
-from launches import any_program, session, some_options, some_variant
+from launches import any_program, session, some_options, some_variant, tallied
 from test_scheduled_programs import REFUSALS
 
-from wave_testing.programs import Discarded, ProgramFailure, launch_program
+from wave_testing.programs import launch_program
 from wave_testing.programs.kinds import ROUNDED
 
 CHIPS = ("gfx942", "gfx950")
@@ -51,42 +48,22 @@ def differing(found, expected):
     return wrong
 
 
-def outcomes(seeds):
-    """How many programs are right or refused, by code; and what is wrong."""
-    tally, failures = Counter(), []
-    for seed in seeds:
-        try:
-            wrong = other_bits(seed)
-            outcome = "other bits" if wrong else "right"
-            failures += [f"{seed}: {', '.join(wrong)}"] if wrong else []
-        except Discarded as refused:
-            outcome = refused.code
-        except ProgramFailure as failure:
-            outcome = "wrong"
-            failures.append(f"{seed}: {failure}")
-        except Exception:  # noqa: BLE001 - an error without a code is what is looked for
-            outcome = "uncoded"
-            failures.append(f"{seed}: {traceback.format_exc()}")
-        tally[outcome] += 1
-    return tally, failures
-
-
 @pytest.mark.parametrize("first", [0, 3, 8])
 def test_some_programs_have_the_bits_of_the_simulator(first):
-    tally, failures = outcomes(range(first, first + 2))
+    tally, failures = tallied(range(first, first + 2), other_bits)
     assert failures == []
     assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
 
 
 def test_a_pair_of_numbers_is_no_operand_of_half_a_register():
-    assert outcomes([1160]) == ({"right": 1}, [])
+    assert tallied([1160], other_bits) == ({"right": 1}, [])
 
 
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
 def test_any_number_of_programs_has_the_bits_of_the_simulator(seeds, record_property):
     """`nox -s fuzz -- tests/fuzz/test_assembly_programs.py --programs 5000`."""
-    tally, failures = outcomes(seeds)
+    tally, failures = tallied(seeds, other_bits)
     record_property("programs", dict(tally))
     assert failures == []
     assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
