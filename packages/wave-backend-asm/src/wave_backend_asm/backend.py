@@ -6,12 +6,13 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from wave_backend_asm.assemble.by_hand import Worker, checked, text_of
+from wave_backend_asm.assemble.by_hand import OPTION, Worker, checked
 from wave_backend_asm.assemble.messages import AssemblerError
 from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen.module import Generated, generate
 from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
+from wave_core.compile.option_values import text_option
 from wave_core.diagnostics import internal_error
 from wave_runtime.artifact import MANIFEST, Artifact, code_file
 
@@ -53,7 +54,7 @@ class AsmBackend:
         """The files of one form, of the user's assembly where there is one."""
         graph: Graph = lowered
         given: WaveCompileOptions = options
-        by_hand = text_of(given)
+        by_hand = text_option(given, OPTION)
         check_lds(graph, target)
         code = generate(
             graph,

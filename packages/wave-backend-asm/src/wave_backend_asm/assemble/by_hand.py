@@ -29,27 +29,6 @@ OPTION = "override_asm"
 _HELP = "`wave compile --via asm --emit asm` shows the assembly that Wave writes"
 
 
-def text_of(options: WaveCompileOptions) -> str | None:
-    """The assembly that the user gives, if any.
-
-    Raises:
-        UserError: WV0823 for text that no file can hold.
-    """
-    found = options.plugin_options.get(OPTION)
-    assert found is None or isinstance(found, str), "checked with the options"
-    try:
-        (found or "").encode()
-    except UnicodeEncodeError as error:
-        raise user_error(
-            "WV0823",
-            f"option `{OPTION}` has half a character at position {error.start}",
-            at=options.location,
-            label="given here",
-            help="read the file as UTF-8",
-        ) from None
-    return found
-
-
 class Worker(CompilerProcess):
     """The process that assembles; started with the first text."""
 

@@ -22,6 +22,7 @@ from wave_core.backends.options import (
     TIME_LIMIT,
 )
 from wave_core.compile.dump import Dumps
+from wave_core.compile.option_values import text_option
 from wave_core.diagnostics import Location, user_error
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def settings_of(options: WaveCompileOptions, worker: Worker | None = None) -> Se
             fast_math=options.use_fast_math,
             most_registers=_number(options, REGISTERS),
         ),
-        llvm=_text(options, OVERRIDE_LLVM),
-        ptx=_text(options, OVERRIDE_PTX),
-        assembler=_text(options, ASSEMBLER),
+        llvm=text_option(options, OVERRIDE_LLVM),
+        ptx=text_option(options, OVERRIDE_PTX),
+        assembler=text_option(options, ASSEMBLER),
         lines=bool(others.get(DEBUG_LINES)),
         worker=None if others.get(IN_PROCESS) else worker or default_worker(),
         time_limit_s=_number(options, TIME_LIMIT) or LIMITS[TIME_LIMIT],
@@ -108,27 +109,6 @@ def settings_of(options: WaveCompileOptions, worker: Worker | None = None) -> Se
         ),
         location=options.location,
     )
-
-
-def _text(options: WaveCompileOptions, name: str) -> str | None:
-    """The text of an option.
-
-    Raises:
-        UserError: WV0823 for text that no file can hold.
-    """
-    found = options.plugin_options.get(name)
-    assert found is None or isinstance(found, str), "checked with the options"
-    try:
-        (found or "").encode()
-    except UnicodeEncodeError as error:
-        raise user_error(
-            "WV0823",
-            f"option `{name}` has half a character at position {error.start}",
-            at=options.location,
-            label="given here",
-            help="read the file as UTF-8",
-        ) from None
-    return found
 
 
 def _number(options: WaveCompileOptions, name: str) -> int | None:

@@ -183,6 +183,27 @@ def check_waves(options: Any, target: Target) -> None:
         )
 
 
+def text_option(options: Any, name: str) -> str | None:
+    """The text of a backend's option, if it is given.
+
+    Raises:
+        UserError: WV0823 for text that no file can hold.
+    """
+    found = options.plugin_options.get(name)
+    assert found is None or isinstance(found, str), "checked with the options"
+    try:
+        (found or "").encode()
+    except UnicodeEncodeError as error:
+        raise user_error(
+            "WV0823",
+            f"option `{name}` has half a character at position {error.start}",
+            at=options.location,
+            label="given here",
+            help="read the file as UTF-8",
+        ) from None
+    return found
+
+
 def unfit(option: str, value: object, wanted: str, at: Location) -> Exception:
     """Option ``option`` takes what is ``wanted``, and got something else."""
     return user_error(
