@@ -63,6 +63,8 @@ class Instruction:
         groups: what it has to do with groups of copies to LDS.
         target: the label that it may jump to.
         at: the author's line.
+        late: a sum or a product that may be rounded together with another one.
+        negates: numbers of the operands that are taken with the other sign.
         defines: registers that it writes.
         uses: registers that it reads.
     """
@@ -76,6 +78,8 @@ class Instruction:
     groups: Groups = NO_GROUPS
     target: str = ""
     at: Source = NOWHERE
+    late: bool = False
+    negates: tuple[int, ...] = ()
     defines: tuple[Part, ...] = field(init=False)
     uses: tuple[Part, ...] = field(init=False)
 
@@ -108,7 +112,10 @@ class Instruction:
 
     def text(self, places: Places) -> str:
         """The line of assembly."""
-        named = [text_of(each, places) for each in (*self.results, *self.operands)]
+        read = [text_of(each, places) for each in self.operands]
+        for number in self.negates:
+            read[number] = f"-{read[number]}"
+        named = [*(text_of(each, places) for each in self.results), *read]
         words = [self._name(places), ", ".join([*named, *filter(None, [self.target])])]
         return " ".join(filter(None, [*words, self.modifiers]))
 

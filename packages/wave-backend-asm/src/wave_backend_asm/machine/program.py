@@ -12,6 +12,7 @@ from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.forwarding import forwarded
+from wave_backend_asm.machine.fusing import fused
 from wave_backend_asm.machine.instruction import (
     NOWHERE,
     Copy,
@@ -78,7 +79,7 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    moved = forwarded(without_unread(lines), fixed.keys())
+    moved = forwarded(fused(without_unread(lines)), fixed.keys())
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:

@@ -83,6 +83,7 @@ class Builder(Regions[Line]):
         self.data: dict[str, Datum] = {}
         self.depth = 0
         self.hoists, self.asked = True, False
+        self._late = False
         self._level: int | None = None
         self._at: Source = NOWHERE
         self._labels = 0
@@ -124,6 +125,15 @@ class Builder(Regions[Line]):
         finally:
             self._level = before
 
+    @contextmanager
+    def rounded(self, *, late: bool) -> Generator[None]:
+        """Say of what is appended meanwhile whether it may be rounded with a sum."""
+        before, self._late = self._late, late
+        try:
+            yield
+        finally:
+            self._late = before
+
     def where(self, level: int) -> int:
         """The region that code goes to that may go to one further out."""
         self.asked |= level != self.here
@@ -164,7 +174,7 @@ class Builder(Regions[Line]):
         """Append an instruction as it is."""
         made = Instruction(
             name, tuple(results), tuple(operands), modifiers, tuple(keeps),
-            demands or {}, groups, target, self._at,
+            demands or {}, groups, target, self._at, self._late,
         )  # fmt: skip
         self.append(made, self.here)
 

@@ -35,6 +35,9 @@ Words = tuple[Operand, ...]
 
 _LOGIC = {"andi": "s_and_b64", "ori": "s_or_b64", "xori": "s_xor_b64"}
 
+_SUMS = ("addf", "subf", "mulf")
+"""Sums and products, of which fast math lets two be rounded as one."""
+
 _SIGNED = frozenset({"shrsi", "divsi", "remsi", "floordivsi", "maxsi", "minsi", "absi"})
 _UNSIGNED = frozenset({"shrui", "divui", "remui", "maxui", "minui"})
 """Words that read the upper bits of narrow integers."""
@@ -88,7 +91,7 @@ class AsmInstructions:
     ) -> str:
         """One operation on each element."""
         data = [self.b.data[name] for name in names]
-        with self.b.at(level):
+        with self.b.at(level), self.b.rounded(late=fast and word in _SUMS):
             return self.b.of(kind, self._applied(word, kind, data, fast=fast))
 
     def _applied(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from wave_backend_asm.machine.halves import Halves, text_of_halves
 from wave_backend_asm.machine.operands import (
     SCALARS,
     VECTORS,
@@ -101,8 +102,6 @@ def _say(
     b: Builder, row: _Instruction, result: Operand, sides: Sequence[Operand]
 ) -> None:
     """Append the instruction; of a number, both halves are the lower one."""
-    halves = [0 if isinstance(side, int) else 1 for side in sides]
-    modifiers = [] if all(halves) else [f"op_sel_hi:[{halves[0]},{halves[1]}]"]
-    if row.negates:
-        modifiers += ["neg_lo:[0,1]", "neg_hi:[0,1]"]
-    b.say(row.name, (result,), sides, " ".join(modifiers))
+    one, two = (Halves(apart=not isinstance(side, int)) for side in sides)
+    taken = [one, two._replace(negated=row.negates)]
+    b.say(row.name, (result,), sides, text_of_halves(taken))

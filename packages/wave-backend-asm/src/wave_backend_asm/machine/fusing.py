@@ -1,0 +1,239 @@
+"""One instruction for two operations: a shift and a sum, a product and a sum.
+
+An instruction of lanes is left out where all who read its result can do its work as
+well. They are in the same stretch of code, without a label or a jump between. A sum is
+rounded once with its product only where fast math lets both of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from wave_backend_asm.code import Part
+from wave_backend_asm.machine.halves import halves_of, text_of_halves
+from wave_backend_asm.machine.instruction import Instruction, Label
+from wave_backend_asm.machine.operands import Operand, is_literal, is_scalar
+
+if TYPE_CHECKING:
+    from wave_backend_asm.code import Value
+    from wave_backend_asm.machine.program import Line
+
+    Register = tuple[Value, int]
+
+
+class Row(NamedTuple):
+    """What does the work of two instructions.
+
+    Attributes:
+        name: the mnemonic.
+        order: its operands: 0 and 1 are those of the first, 2 is the one that the
+            second has beside the result of the first.
+        at: which operand of the second that result has to be; ``None`` for any.
+        once: it rounds once where the two round twice.
+    """
+
+    name: str
+    order: tuple[int, int, int] = (0, 1, 2)
+    at: int | None = None
+    once: bool = False
+
+
+_SHIFTED = (1, 0, 2)
+"""A shift has its distance first; an instruction of three operands has it second."""
+
+_ROWS: dict[tuple[str, str], Row] = {
+    ("v_lshlrev_b32", "v_add_u32"): Row("v_lshl_add_u32", _SHIFTED),
+    ("v_lshlrev_b32", "v_or_b32"): Row("v_lshl_or_b32", _SHIFTED),
+    ("v_add_u32", "v_lshlrev_b32"): Row("v_add_lshl_u32", at=1),
+    ("v_add_u32", "v_add_u32"): Row("v_add3_u32"),
+    ("v_xor_b32", "v_add_u32"): Row("v_xad_u32"),
+    ("v_and_b32", "v_or_b32"): Row("v_and_or_b32"),
+    ("v_or_b32", "v_or_b32"): Row("v_or3_b32"),
+    **{
+        (f"v_{which}_{kind}", f"v_{which}_{kind}"): Row(f"v_{which}3_{kind}")
+        for which in ("max", "min")
+        for kind in ("f32", "i32", "u32")
+    },
+    ("v_mul_f32", "v_add_f32"): Row("v_fma_f32", once=True),
+    ("v_mul_f32", "v_sub_f32"): Row("v_fma_f32", once=True),
+    ("v_pk_mul_f32", "v_pk_add_f32"): Row("v_pk_fma_f32", once=True),
+    ("v_pk_mul_f16", "v_pk_add_f16"): Row("v_pk_fma_f16", once=True),
+}
+"""By the names of the first and the second. Source: CDNA3 ISA, VOP3 and VOP3P."""
+
+_FIRST = frozenset([first for first, _ in _ROWS])
+_SECOND = frozenset([second for _, second in _ROWS])
+
+
+def fused(lines: Sequence[Line]) -> list[Line]:
+    """The program with one instruction where it does the work of two."""
+    reads: Counter[Register] = Counter()
+    writes: Counter[Register] = Counter()
+    for line in lines:
+        if not isinstance(line, Label):
+            reads.update(_registers(line.uses))
+            writes.update(_registers(line.defines))
+    found: list[Line] = []
+    stretch: list[Line] = []
+    for line in lines:
+        stretch.append(line)
+        if isinstance(line, Label) or (isinstance(line, Instruction) and line.target):
+            found += _Stretch(reads, writes).fused(stretch)
+            stretch = []
+    return found + _Stretch(reads, writes).fused(stretch)
+
+
+def _registers(parts: Iterable[Part]) -> list[Register]:
+    return [
+        (value, number)
+        for value, first, width in parts
+        for number in range(first, first + width)
+    ]
+
+
+class _Stretch:
+    """Lines of which each comes after the one before."""
+
+    def __init__(self, reads: Counter[Register], writes: Counter[Register]) -> None:
+        """How often the whole program reads and writes each register."""
+        self._reads, self._writes = reads, writes
+        # By their results; those whose operands still are what they were.
+        self._held: dict[Part, Instruction] = {}
+        self._done: set[Instruction] = set()
+
+    def fused(self, lines: Sequence[Line]) -> list[Line]:
+        """The lines, without those whose work others do."""
+        wanted = self._wanted(lines)
+        found: list[Line] = []
+        for line in lines:
+            made = self._with_first(line) if isinstance(line, Instruction) else line
+            if not isinstance(made, Label):
+                self._overwrite(made.defines)
+            if isinstance(made, Instruction) and made in wanted:
+                self._held[made.defines[0]] = made
+            found.append(made)
+        return [line for line in found if line not in self._done]
+
+    def _wanted(self, lines: Sequence[Line]) -> set[Instruction]:
+        """Those whose work all can do that read their result."""
+        firsts: dict[Part, Instruction] = {}
+        takers: Counter[Part] = Counter()
+        for line in lines:
+            if not isinstance(line, Instruction):
+                continue
+            for at, first in self._firsts_of(line, firsts):
+                takers[first.defines[0]] += _both(first, line, at) is not None
+            if self._is_first(line):
+                firsts[line.defines[0]] = line
+        return {
+            line
+            for result, line in firsts.items()
+            if all(self._reads[each] == takers[result] for each in _registers([result]))
+        }
+
+    def _is_first(self, line: Instruction) -> bool:
+        if line.name not in _FIRST or line.keeps or len(line.defines) != 1:
+            return False
+        return all(self._writes[each] == 1 for each in _registers(line.defines))
+
+    @staticmethod
+    def _firsts_of(
+        line: Instruction, firsts: Mapping[Part, Instruction]
+    ) -> list[tuple[int, Instruction]]:
+        """Who makes an operand, and which one; none where it is read twice."""
+        if line.name not in _SECOND or len({*line.operands}) != _SIDES:
+            return []
+        return [
+            (at, firsts[each])
+            for at, each in enumerate(line.operands)
+            if isinstance(each, Part) and each in firsts
+        ]
+
+    def _with_first(self, line: Instruction) -> Instruction:
+        """An instruction that does the work of another one as well, if it can."""
+        for at, first in self._firsts_of(line, self._held):
+            made = _both(first, line, at)
+            if made is None:
+                continue
+            result = first.defines[0]
+            self._reads.subtract(_registers([result]))
+            if not any(self._reads[each] for each in _registers([result])):
+                self._done.add(first)
+            return made
+        return line
+
+    def _overwrite(self, results: Sequence[Part]) -> None:
+        """Forget who reads what is no longer what it was."""
+        again = {each for each in _registers(results) if self._writes[each] > 1}
+        if again:
+            for result, line in [*self._held.items()]:
+                if not again.isdisjoint(_registers(line.uses)):
+                    del self._held[result]
+
+
+_SIDES = 2
+"""Operands of every instruction that another one can do the work of."""
+
+
+def _both(first: Instruction, second: Instruction, at: int) -> Instruction | None:
+    """The instruction that does the work of two; ``None`` where there is none.
+
+    Args:
+        first: the one that makes an operand.
+        second: the one that reads it.
+        at: which operand that is.
+    """
+    row = _ROWS.get((first.name, second.name))
+    if row is None or row.at not in (None, at):
+        return None
+    if row.once and not (first.late and second.late):
+        return None
+    given = (*first.operands, second.operands[1 - at])
+    one, two, three = (given[number] for number in row.order)
+    if "_pk_" in row.name:
+        return _of_halves(replace(second, name=row.name), (one, two, three), first, at)
+    negates = () if second.name != "v_sub_f32" else (2,) if at == 0 else (0,)
+    made = replace(second, name=row.name, operands=(one, two, three), negates=negates)
+    if _is_readable(made.operands):
+        return made
+    return _with_number(made) if row.name == "v_fma_f32" and not negates else None
+
+
+def _is_readable(operands: Sequence[Operand]) -> bool:
+    """At most one register of the wave is read, and no number has a word of its own."""
+    scalars = {each for each in operands if isinstance(each, Part) and is_scalar(each)}
+    return len(scalars) <= 1 and not any(map(is_literal, operands))
+
+
+def _with_number(made: Instruction) -> Instruction | None:
+    """The form of a sum of a product that has a number in a word of its own.
+
+    Its last operand is of lanes, and so is what else there may be of registers.
+    """
+    one, two, three = made.operands
+    if is_literal(one):
+        one, two = two, one
+    name, others = ("v_fmaak_f32", (one, two))
+    if is_literal(two):
+        name, others = "v_fmamk_f32", (one, three)
+    elif not is_literal(three):
+        return None
+    if not all(isinstance(each, Part) and not is_scalar(each) for each in others):
+        return None
+    return replace(made, name=name, operands=(one, two, three))
+
+
+def _of_halves(
+    made: Instruction, operands: tuple[Operand, ...], first: Instruction, at: int
+) -> Instruction | None:
+    """The same of two elements, each operand taken as one of the two takes it."""
+    sides = halves_of(made.modifiers, _SIDES)
+    one, two = halves_of(first.modifiers, _SIDES)
+    if not sides[at].apart or not _is_readable(operands):
+        return None
+    one = one._replace(negated=one.negated != sides[at].negated)
+    modifiers = text_of_halves([one, two, sides[1 - at]])
+    return replace(made, operands=operands, modifiers=modifiers)
