@@ -29,7 +29,7 @@ LIBRARY = tuple(spec.name for spec in KERNELS)
 MATRIX = ("v_mfma", "v_wmma", "v_swmmac")
 WITH_PRODUCTS = ("attention", "conv2d", "gemm")
 """How the names of kernels with matrix products begin."""
-WITHOUT = ("attention-merge",)
+WITHOUT = ("attention-join", "attention-merge")
 """Those of them that have none."""
 
 

@@ -18,6 +18,7 @@ SHAPES = {
     "attention-causal": {"B": 1, "M": 150, "K2": 70},
     "attention-decode": {"B": 2, "M": 3, "H": 2, "N": 17, "K1": 20, "K2": 66},
     "attention-heads": {"B": 1, "H": 2, "M": 100, "K2": 70},
+    "attention-join": {"H": 3, "M": 33, "N": 70},
     "attention-merge": {"B": 2, "M": 3, "N": 70, "SPLIT": 3},
     "attention-split": {"B": 1, "M": 3, "H": 2, "N": 17, "K1": 20, "K2": 66},
     "conv-depthwise": {"C": 65},

@@ -20,6 +20,7 @@ SMALL = {
     "attention-causal": {"B": 2, "M": 70, "N": 17, "K1": 20, "K2": 65},
     "attention-decode": {"B": 2, "M": 3, "H": 2, "N": 17, "K1": 20, "K2": 66},
     "attention-heads": {"B": 2, "M": 33, "H": 3, "N": 17, "K1": 20, "K2": 40},
+    "attention-join": {"H": 3, "M": 33, "N": 70},
     "attention-merge": {"B": 2, "M": 3, "N": 70, "SPLIT": 3},
     "attention-keys": {"B": 1, "M": 33, "H": 2, "N": 17, "K1": 20, "K2": 40},
     "attention-queries": {"B": 1, "M": 33, "H": 2, "N": 17, "K1": 20, "K2": 40},
@@ -75,6 +76,7 @@ DYNAMIC = (
 )
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
 DYNAMIC += (
+    "attention-join",
     "attention-merge",
     "cross-entropy",
     "cumsum",

@@ -31,6 +31,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "flash attention over heads",
     ),
     KernelSpec(
+        "attention-join",
+        f"{_CASES}.attention_join:join_case",
+        "attention to two sets of keys, from that to each",
+    ),
+    KernelSpec(
         "attention-keys",
         f"{_CASES}.attention_gradients:key_gradient_case",
         "gradients of attention's keys and values",
