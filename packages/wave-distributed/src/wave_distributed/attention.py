@@ -10,12 +10,12 @@ import torch
 from wave_distributed.ring import Ring
 from wave_kernels.functions import attention_with_lse
 from wave_kernels.functions.arguments import Arguments, shape_of
+from wave_kernels.functions.attention_join import join_rows
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
-    _Pair = tuple[torch.Tensor, torch.Tensor]
-    """Keys and values."""
+    from wave_kernels.functions.attention_join import Found
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -92,73 +92,105 @@ def ring_attention(
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         shape_of(given, name, tensor, "bhsd")
     ring = Ring.of("ring_attention", group)
-    if causal and query.shape[SEQUENCE] % 2:
-        what = f"`query` has {query.shape[SEQUENCE]} rows, which are no two parts"
-        given.refuse("WV0707", what, "take the part that `zigzag_part` gives")
+    _check_parts(given, query, key, causal=causal)
     ring.agree(query, key, value, causal=causal, scale=scale)
     held = key.contiguous(), value.contiguous()
-    found = _around(ring, query, held, causal=causal, scale=scale)
-    return found.rows.to(query.dtype)
+    return _around(ring, query, held, causal=causal, scale=scale)
+
+
+def _check_parts(
+    given: Arguments, query: torch.Tensor, key: torch.Tensor, *, causal: bool
+) -> None:
+    """See that both have the same two parts of the sequence, where that counts."""
+    advice = "take the part that `zigzag_part` gives"
+    rows, keys = query.shape[SEQUENCE], key.shape[SEQUENCE]
+    if causal and rows % 2:
+        given.refuse(
+            "WV0707", f"`query` has {rows} rows, which are no two parts", advice
+        )
+    if causal and keys != rows:
+        given.refuse("WV0707", f"`key` has {keys} rows, `query` {rows}", advice)
 
 
 def _around(
-    ring: Ring, query: torch.Tensor, held: _Pair, *, causal: bool, scale: float | None
-) -> _Joined:
-    """Attention to what a rank holds, while what the previous one holds arrives."""
-    found = _Joined.empty(query, held[1])
+    ring: Ring,
+    query: torch.Tensor,
+    held: tuple[torch.Tensor, ...],
+    *,
+    causal: bool,
+    scale: float | None,
+) -> torch.Tensor:
+    """Attention to keys and values of a rank, while those of the previous arrive."""
+    found: _Found | None = None
     for step in range(ring.size):
-        is_last = step + 1 == ring.size
-        on_its_way = [] if is_last else [ring.hand_on(each) for each in held]
-        owner = (ring.rank - step) % ring.size
-        first, seen = _sight(held, owner - ring.rank) if causal else (0, held)
-        own = causal and owner == ring.rank
-        part = attention_with_lse(query[:, :, first:], *seen, causal=own, scale=scale)
-        found.join(*part, first)
-        if not is_last:
-            held = on_its_way[0].received(), on_its_way[1].received()
-    return found
-
-
-def _sight(held: _Pair, behind: int) -> tuple[int, _Pair]:
-    """From which query on those of a rank see which keys of another.
-
-    Both ranks have a part from each end of the sequence. Of a rank before this one all
-    queries see the first, none the second; of a rank ``behind`` it the later queries
-    see both.
-    """
-    half = held[0].shape[SEQUENCE] // 2
-    if behind > 0:
-        return half, held
-    if behind < 0:
-        return 0, (held[0][:, :, :half], held[1][:, :, :half])
-    return 0, held
+        # First, since the kernel that follows leaves a transfer no room until its end.
+        passing = ring.hand_on(*held) if step + 1 < ring.size else None
+        sight = _Sight.of(ring, step, query.shape[SEQUENCE], causal=causal)
+        part = attention_with_lse(
+            query[:, :, sight.first :],
+            *(each[:, :, : sight.keys] for each in held),
+            causal=causal and not step,
+            scale=scale,
+        )
+        found = found.joined(part, sight) if found else _Found(part[0], part)
+        if passing is not None:
+            held = passing.all_received()
+    assert found is not None, "a ring has a rank"
+    return found.result
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _Sight:
+    """Which queries of a rank see which keys, at one step of a ring.
+
+    Attributes:
+        first: The first query that sees some; those behind it do, too.
+        keys: How many keys they see, the first ones; ``None`` for all.
+        done: Behind the last query that sees none at any later step; ``first`` or on.
+    """
+
+    first: int
+    keys: int | None
+    done: int
+
+    @classmethod
+    def of(cls, ring: Ring, step: int, queries: int, *, causal: bool) -> _Sight:
+        """What so many queries see of the rank that had the keys at first.
+
+        Where it is ``causal`` every rank has a part from each end of the sequence. Of a
+        rank before this one all queries see the first part, none the second; of a rank
+        behind it the later queries see both.
+        """
+        owner, half = (ring.rank - step) % ring.size, queries // 2
+        last = queries if step + 1 == ring.size else 0
+        if not causal or owner == ring.rank:
+            return cls(0, None, last)
+        if owner > ring.rank:
+            return cls(half, None, last or half)
+        return cls(0, half, last or (0 if owner else half))
+
+
+@dataclass(frozen=True)
+class _Found:
     """What queries have found so far.
 
     Attributes:
-        rows: Means of values, f32.
-        lse: Logarithms of the sums of exponentials that they are means by, f32.
+        result: Means of values, of the queries' type: of those that are done, and of
+            those that have seen the keys of one rank.
+        sums: What is the newest of queries that are not done: means, and the logarithms
+            of the sums of exponentials that they are means by; f32 from the second rank
+            on, so that each result is rounded once.
     """
 
-    rows: torch.Tensor
-    lse: torch.Tensor
+    result: torch.Tensor
+    sums: Found
 
-    @classmethod
-    def empty(cls, query: torch.Tensor, value: torch.Tensor) -> _Joined:
-        """Of no keys."""
-        shape = query.shape[:-1]
-        rows = query.new_zeros((*shape, value.shape[-1]), dtype=torch.float32)
-        return cls(rows, torch.full_like(rows[..., 0], -torch.inf))
-
-    def join(self, rows: torch.Tensor, lse: torch.Tensor, first: int) -> None:
-        """Add what queries from ``first`` on found among further keys."""
-        kept, sums = self.rows[:, :, first:], self.lse[:, :, first:]
-        whole = torch.logaddexp(sums, lse)
-        # Queries that have seen no key yet have the logarithm of nothing.
-        base = whole.masked_fill(whole == -torch.inf, 0.0)
-        kept.mul_((sums - base).exp_().unsqueeze(-1))
-        kept.addcmul_(rows.float(), (lse - base).exp_().unsqueeze(-1))
-        sums.copy_(whole)
+    def joined(self, part: Found, sight: _Sight) -> _Found:
+        """With what queries found among further keys."""
+        rows, lse = self.sums
+        end, logs = lse.shape[SEQUENCE], torch.empty_like(lse)
+        if sight.done < end and rows is self.result:
+            rows = torch.empty_like(rows, dtype=torch.float32)
+        join_rows(self.sums, part, (self.result, logs), sight.first, sight.done)
+        join_rows(self.sums, part, (rows, logs), sight.done, end)
+        return _Found(self.result, (rows, logs))

@@ -27,22 +27,31 @@ LONGEST = 512
 
 @dataclass(frozen=True)
 class Passing:
-    """A tensor that is under way to the next rank, and one from the previous rank.
+    """Tensors that are under way to the next rank, and those from the previous rank.
 
     Attributes:
         ring: Whose ranks these are.
-        works: Both transfers.
-        coming: Where the previous rank's tensor arrives.
-        going: What is sent; it may not change before `received`.
+        works: The transfers.
+        coming: Where the previous rank's tensors arrive.
+        going: What is sent; it may not change before it is `received`.
     """
 
     ring: Ring
     works: tuple[Any, ...]
-    coming: torch.Tensor
-    going: torch.Tensor
+    coming: tuple[torch.Tensor, ...]
+    going: tuple[torch.Tensor, ...]
 
     def received(self) -> torch.Tensor:
-        """The previous rank's tensor: on a GPU, as its stream will see it.
+        """The previous rank's tensor, where one is handed on.
+
+        Raises:
+            LaunchError: WV0731 where a neighbour does not answer.
+        """
+        (found,) = self.all_received()
+        return found
+
+    def all_received(self) -> tuple[torch.Tensor, ...]:
+        """The previous rank's tensors: on a GPU, as its stream will see them.
 
         Raises:
             LaunchError: WV0731 where a neighbour does not answer.
@@ -132,25 +141,22 @@ class Ring:
         with self.answered():
             dist.all_gather(into, mine, group=self.group)
 
-    def hand_on(self, tensor: torch.Tensor) -> Passing:
-        """Start to send a tensor to the next rank, and to receive one alike.
+    def hand_on(self, *tensors: torch.Tensor) -> Passing:
+        """Start to send tensors to the next rank, and to receive such, all at once.
 
         Raises:
             LaunchError: WV0731 where a neighbour does not answer.
         """
-        coming = torch.empty_like(tensor)
+        coming = tuple(map(torch.empty_like, tensors))
         group = self.group or dist.group.WORLD
         assert group is not None, "`of` has seen it"
         following = dist.get_global_rank(group, (self.rank + 1) % self.size)
         previous = dist.get_global_rank(group, (self.rank - 1) % self.size)
         with self.answered():
-            works = dist.batch_isend_irecv(
-                [
-                    dist.P2POp(dist.isend, tensor, following, self.group),
-                    dist.P2POp(dist.irecv, coming, previous, self.group),
-                ]
-            )
-        return Passing(self, tuple(works), coming, tensor)
+            sent = [dist.P2POp(dist.isend, t, following, self.group) for t in tensors]
+            got = [dist.P2POp(dist.irecv, t, previous, self.group) for t in coming]
+            works = dist.batch_isend_irecv([*sent, *got])
+        return Passing(self, tuple(works), coming, tensors)
 
     @contextmanager
     def answered(self) -> Generator[None]:
