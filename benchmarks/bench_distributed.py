@@ -6,13 +6,21 @@ Each process has a card of its own, and tensors travel by NCCL; with no card the
 of the CPU, by gloo, small, and only looked at. Without torchrun it starts two. Rates
 are of the slowest rank, by bursts as in `bench_cuda.py`; the rival is NCCL's collective
 and then cuBLAS, or torch's attention on one card, of the whole sequence.
+
+    python benchmarks/bench_distributed.py --kill [--ranks 2] [--json FILE]
+
+The last of so many processes is killed in the middle of a loop of calls: do all others
+end with WV0731, and when? Without torchrun, which would end them itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -35,30 +43,52 @@ from wave_distributed import (
 ROUNDS, BURST, REPEATS = 5, 10, 200
 M, N, K = 8192, 8192, 8192
 HEADS, SEQUENCE, CHANNELS = 32, 32_768, 128
+LIMIT, SLACK, TO_BEGIN = 20, 20, 300
+"""Seconds that the group allows a rank, and that it may take to end and to begin."""
+
+LAST_CALL = 30
+"""Of the rank that is killed."""
+
+LOOPS = ("all_gather_matmul", "matmul_reduce_scatter", "ring_attention")
+"""What it calls, as `loops` has it."""
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", type=Path)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--loop", choices=LOOPS, help="what a process of --kill does")
     asked = parser.parse_args()
+    if asked.kill:
+        return told(asked, [kill(name, asked.ranks) for name in LOOPS])
+    if "RANK" not in os.environ:
+        return start(asked.ranks)
     on_cards = torch.cuda.is_available()
-    limit = timedelta(seconds=60)
+    limit = timedelta(seconds=LIMIT if asked.loop else 60)
     if on_cards:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl" if on_cards else "gloo", timeout=limit)
+    if asked.loop:
+        return call_on_and_on(asked.loop)
     small = asked.small or not on_cards
     rows = [*products(small=small), *attention(small=small)]
-    card = torch.cuda.get_device_name() if on_cards else "no card"
-    if dist.get_rank() == 0:
-        for row in rows:
-            print(
-                " ".join(f"{name} {value}" for name, value in row.items()), flush=True
-            )
-        print(f"{dist.get_world_size()} ranks, {card}")
-        if asked.json:
-            asked.json.write_text(json.dumps({"card": card, "rows": rows}))
+    told(asked, rows if dist.get_rank() == 0 else [])
     dist.destroy_process_group()
+    return not all(row["right"] for row in rows)
+
+
+def told(asked, rows):
+    """Print a table, and write it where that is asked for; whether a row is wrong."""
+    card = torch.cuda.get_device_name() if torch.cuda.is_available() else "no card"
+    ranks = os.environ.get("WORLD_SIZE", asked.ranks)
+    for row in rows:
+        print(" ".join(f"{name} {value}" for name, value in row.items()), flush=True)
+    if rows:
+        print(f"{ranks} ranks, {card}")
+    if rows and asked.json:
+        asked.json.write_text(json.dumps({"card": card, "ranks": ranks, "rows": rows}))
     return not all(row["right"] for row in rows)
 
 
@@ -192,12 +222,81 @@ def bursts(*runs):
     return [statistics.median(times) for times in found]
 
 
-def start():
-    """Two processes of this script."""
-    how = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+def loops():
+    """A call of each function, with operands of this rank."""
+    cuda = torch.cuda.is_available()
+    n, rows = (4096, 2048) if cuda else (16, 8)
+    square, wide = random(n, n), random(rows * dist.get_world_size(), n)
+    heads = [random(1, 8 if cuda else 1, rows, CHANNELS) for _ in range(3)]
+    return {
+        "all_gather_matmul": lambda: all_gather_matmul(wide, square),
+        "matmul_reduce_scatter": lambda: matmul_reduce_scatter(wide, square),
+        "ring_attention": lambda: ring_attention(*heads, causal=True),
+    }
+
+
+def call_on_and_on(name):
+    """Call a function until that fails; the last rank does not get so far."""
+    run, last = loops()[name], dist.get_rank() + 1 == dist.get_world_size()
+    for count in itertools.count():
+        if last and count == LAST_CALL:
+            os.kill(os.getpid(), signal.SIGKILL)
+        run()
+
+
+def kill(name, ranks):
+    """Whether all others end by code when a rank is killed, and the slowest's seconds.
+
+    A process that ends by a signal, which is what NCCL's watchdog does, has no code.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, __file__, "--loop", name]
+    group = {"WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    group |= {"TORCH_NCCL_BLOCKING_WAIT": 1}
+    members = [
+        subprocess.Popen(
+            command,
+            env=os.environ | {n: str(v) for n, v in (group | each).items()},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for each in ({"RANK": rank, "LOCAL_RANK": rank} for rank in range(ranks))
+    ]
+    try:
+        *others, killed = members
+        killed.wait(TO_BEGIN)
+        begun = time.monotonic()
+        said = [how_it_ends(other, begun + LIMIT + SLACK) for other in others]
+        took = time.monotonic() - begun
+    finally:
+        for member in members:
+            member.kill()
+    coded = all(other.returncode == 1 for other in others)
+    return {
+        "what": f"a rank of {name} is killed",
+        "right": coded and all("error[WV0731]" in each for each in said),
+        "seconds": round(took, 1),
+        "limit": LIMIT,
+    }
+
+
+def how_it_ends(process, deadline):
+    """What a process says at last; it is ended where it does not end."""
+    try:
+        return process.communicate(timeout=max(deadline - time.monotonic(), 0))[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()[1]
+
+
+def start(ranks):
+    """Processes of this script, by torchrun."""
+    how = ("-m", "torch.distributed.run", "--nproc-per-node", str(ranks))
     command = [sys.executable, *how, *sys.argv]
     return subprocess.run(command, check=False).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main() if "RANK" in os.environ else start())
+    sys.exit(main())

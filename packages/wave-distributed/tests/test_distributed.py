@@ -11,6 +11,7 @@ from rank_work import (
     every_shape,
     gathered,
     in_a_ring,
+    killed,
     leaving,
     scattered,
 )
@@ -54,6 +55,12 @@ def test_a_rank_that_leaves_is_missed():
     found = run_on(2, leaving, seconds=10)
     assert found.keys() == {0}
     assert "WV0731" in found[0]
+
+
+def test_every_other_rank_tells_that_one_was_killed():
+    found = run_on(3, killed, seconds=20)
+    assert found.keys() == {0, 2}
+    assert all("WV0731" in said for said in found.values())
 
 
 @pytest.mark.parametrize("function", [all_gather_matmul, matmul_reduce_scatter])
