@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 from wave_backend_asm.machine.operands import Operand, Virtual, is_scalar
 from wave_backend_asm.select.basics import basic, lane_test
 from wave_backend_asm.select.data import WORD, bits_of_item
+from wave_backend_asm.select.long_conversions import (
+    double_of,
+    integer_of,
+    single_of,
+)
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
@@ -59,12 +64,22 @@ def converted(
     if word in ("sitofp", "uitofp"):
         return _to_float(b, word, bits, wanted, value)
     if word in ("fptosi", "fptoui"):
-        if source not in ("f32", "f64") or after > WORD:
-            return None
-        kind = "i32" if word == "fptosi" else "u32"
-        given = value[0] if source == "f32" else _double(b, value)
-        return (b.valu(f"v_cvt_{kind}_{source}", given),)
+        return _to_integer(b, word, source, after, value)
     return _float(b, word, source, wanted, value)
+
+
+def _to_integer(
+    b: Builder, word: str, source: str, after: int, value: Words
+) -> Words | None:
+    if source not in ("f32", "f64"):
+        return None
+    signed = word == "fptosi"
+    if after <= WORD:
+        given = value[0] if source == "f32" else _double(b, value)
+        return (b.valu(f"v_cvt_{'i32' if signed else 'u32'}_{source}", given),)
+    if source == "f32":
+        value = _as_double(b, "v_cvt_f64_f32", value[0])
+    return integer_of(b, (value[0], value[1]), signed=signed)
 
 
 def _integer(b: Builder, word: str, bits: int, after: int, value: Words) -> Words:
@@ -84,12 +99,17 @@ def _integer(b: Builder, word: str, bits: int, after: int, value: Words) -> Word
 def _to_float(
     b: Builder, word: str, bits: int, wanted: str, value: Words
 ) -> Words | None:
-    if wanted not in ("f32", "f64") or bits > WORD:
+    if wanted not in ("f32", "f64"):
         return None
+    signed = word == "sitofp"
+    if bits > WORD:
+        pair = value[0], value[1]
+        if wanted == "f64":
+            return double_of(b, pair, signed=signed)
+        return (single_of(b, pair, signed=signed),)
     if bits == 1:
         number = chosen(b, value[0], 0x3F800000 if wanted == "f32" else 0x3FF00000, 0)
         return (number,) if wanted == "f32" else (0, number)
-    signed = word == "sitofp"
     low = extended(b, value[0], bits, signed=signed)
     name = f"v_cvt_{wanted}_{'i32' if signed else 'u32'}"
     return (b.valu(name, low),) if wanted == "f32" else _as_double(b, name, low)

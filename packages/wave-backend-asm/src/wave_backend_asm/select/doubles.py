@@ -13,9 +13,7 @@ from wave_backend_asm.select.basics import lane_test
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
-
-Pair = tuple[Operand, Operand]
-"""A number: its lower word, and its upper one."""
+    from wave_backend_asm.select.pairs import Pair
 
 _SIGN, _SIZE = 0x80000000, 0x7FFFFFFF
 

@@ -157,12 +157,8 @@ class AsmInstructions:
         return joined(self.b, kind, [made(word, kind.item, bits, row) for row in parts])
 
     def _wide(self, word: str, item: str, bits: int, row: tuple[Words, ...]) -> Words:
-        del bits
-        pairs = [(words[0], words[1]) for words in row]
-        found = wide(self.b, word, *pairs) if len(pairs) == 2 else None
-        if found is None:
-            raise MissingError(f"`{word}` of {item}")
-        return found
+        del item, bits
+        return wide(self.b, word, *[(words[0], words[1]) for words in row])
 
     def _narrow(self, word: str, item: str, bits: int, row: tuple[Words, ...]) -> Words:
         del item

@@ -16,12 +16,10 @@ from wave_backend_asm.select.basics import basic, lane_test, lanes
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
 from wave_backend_asm.select.long_division import divided
+from wave_backend_asm.select.pairs import Pair, carried, flipped, lanes_of
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
-
-Pair = tuple[Operand, Operand]
-"""A number of 64 bits: its lower word, and its upper one."""
 
 
 def integer(b: Builder, word: str, *operands: Operand) -> Operand:
@@ -35,15 +33,18 @@ def integer(b: Builder, word: str, *operands: Operand) -> Operand:
     return basic(b, word, one, two)
 
 
-def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
-    """An operation on 64 bits; ``None`` where there is none here."""
+def wide(b: Builder, word: str, *operands: Pair) -> Pair:
+    """The same on 64 bits."""
+    if word == "absi":
+        return flipped(b, operands[0], basic(b, "shrsi", operands[0][1], 31))
+    one, two = operands
     if word in ("andi", "ori", "xori"):
         low, high = (integer(b, word, x, y) for x, y in zip(one, two, strict=True))
         return low, high
     if word == "muli":
         return _product(b, one, two)
     if word in ("addi", "subi"):
-        return _carried(b, word, one, two)
+        return carried(b, word, one, two)
     if word in ("divui", "remui"):
         return divided(b, one, two)[word == "remui"]
     if word in ("divsi", "remsi", "floordivsi"):
@@ -52,36 +53,28 @@ def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
         test = compared_wide(b, _EXTREMES[word], one, two)
         low, high = (chosen(b, test, x, y) for x, y in zip(one, two, strict=True))
         return low, high
-    if word in _WIDE_SHIFTS:
-        pair, name = Virtual(2), _WIDE_SHIFTS[word]
-        b.say(name, (pair.all,), (b.in_vector(two[0]), b.together(_lanes(b, one))))
-        low, high = pair.parts()
-        return low, high
-    return None
+    pair, name = Virtual(2), _WIDE_SHIFTS[word]
+    b.say(name, (pair.all,), (b.in_vector(two[0]), b.together(lanes_of(b, one))))
+    low, high = pair.parts()
+    return low, high
 
 
 def _signed(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
     """By magnitudes; rounded down, the quotient is one less where a rest is left."""
     signs = [basic(b, "shrsi", each[1], 31) for each in (one, two)]
     above, below = (
-        _flipped(b, each, sign) for each, sign in zip((one, two), signs, strict=True)
+        flipped(b, each, sign) for each, sign in zip((one, two), signs, strict=True)
     )
     quotient, rest = divided(b, above, below)
     if word == "remsi":
-        return _flipped(b, rest, signs[0])
+        return flipped(b, rest, signs[0])
     differs = basic(b, "xori", *signs)
-    found = _flipped(b, quotient, differs)
+    found = flipped(b, quotient, differs)
     if word == "divsi":
         return found
     some = basic(b, "minui", basic(b, "ori", *rest), 1)
     less = basic(b, "andi", some, differs)
-    return _carried(b, "subi", found, (less, 0))
-
-
-def _flipped(b: Builder, number: Pair, sign: Operand) -> Pair:
-    """The number, negated where the sign is -1."""
-    low, high = (basic(b, "xori", each, sign) for each in number)
-    return _carried(b, "subi", (low, high), (sign, sign))
+    return carried(b, "subi", found, (less, 0))
 
 
 _EXTREMES = {"minsi": "slt", "maxsi": "sgt", "minui": "ult", "maxui": "ugt"}
@@ -92,23 +85,6 @@ _WIDE_SHIFTS = {
     "shrui": "v_lshrrev_b64",
     "shrsi": "v_ashrrev_i64",
 }
-
-
-def _lanes(b: Builder, pair: Pair) -> list[Operand]:
-    return [*map(b.in_vector, pair)]
-
-
-def _carried(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
-    """A sum or a difference: the lower words, then the upper ones with the carry."""
-    names = ("v_add_co_u32", "v_addc_co_u32")
-    if word == "subi":
-        names = ("v_sub_co_u32", "v_subb_co_u32")
-    first, last = Virtual(2, SCALARS).all, Virtual(2, SCALARS).all
-    low, high = Virtual().all, Virtual().all
-    x, y = ([b.in_vector(each) for each in pair] for pair in (one, two))
-    b.say(f"{names[0]}_e64", (low, first), (x[0], y[0]))
-    b.say(f"{names[1]}_e64", (high, last), (x[1], y[1], first))
-    return low, high
 
 
 def _product(b: Builder, one: Pair, two: Pair) -> Pair:
@@ -174,4 +150,4 @@ def compared_wide(b: Builder, predicate: str, one: Pair, two: Pair) -> Operand:
     """Whether a relation of 64 bits holds."""
     asks, sign = split_predicate(predicate)
     name = f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}64_e64"
-    return lane_test(b, name, *(b.together(_lanes(b, each)) for each in (one, two)))
+    return lane_test(b, name, *(b.together(lanes_of(b, each)) for each in (one, two)))

@@ -14,8 +14,7 @@ from wave_backend_asm.select.basics import lane_test
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
-
-Pair = tuple[Operand, Operand]
+    from wave_backend_asm.select.pairs import Pair
 
 _TURNS = 64
 
