@@ -147,3 +147,44 @@ def test_a_value_that_is_the_same_for_all_columns():
     o = np.full(SIZE, np.nan, np.float32)
     tkw.wave_compile(given, sums, session=Session())(a, o)
     assert np.allclose(o, a.astype(np.float64) * np.arange(1, SIZE + 1), rtol=1e-4)
+
+
+@pytest.mark.parametrize("strategy", ["prefetch", "four-stage"])
+@pytest.mark.parametrize("begins", [True, False], ids=["init", "capture"])
+def test_a_loop_that_uses_what_another_one_gives(strategy, begins):
+    """Both have masks in their last tiles, and the first one gives way first."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 8, 0),
+            tkw.TilingConstraint(K, TILE),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def sums(a: tkl.Memory[M, K, GLOBAL, tkl.f32], o: tkl.Memory[M, GLOBAL, tkl.f32]):
+        nil = tkl.Register[M, tkl.f32](0.0)
+
+        @tkw.iterate(K, init_args=[nil])
+        def first(total):
+            return total + tkw.sum(tkw.read(a), dim=K)
+
+        @tkw.iterate(K, init_args=[first if begins else nil])
+        def second(total):
+            found = total + tkw.sum(tkw.read(a), dim=K)
+            return found if begins else found + first
+
+        tkw.write(second, o)
+
+    m, k = 9, SIZE - 5
+    given = tkw.WaveCompileOptions(
+        subs={M: m, K: k},
+        device="sim",
+        passes=[f"schedule-loops{{strategy={strategy},profile=unit}}"],
+    )
+    a = np.random.default_rng(0).standard_normal((m, k)).astype(np.float32)
+    o = np.full(m, np.nan, np.float32)
+    kernel = tkw.wave_compile(given, sums, session=Session())
+    kernel(a, o)
+    times = 2 if begins else 1 + -(-k // TILE)
+    assert statistics(kernel)["tails"] == 2
+    assert np.allclose(o, times * a.astype(np.float64).sum(1), rtol=1e-4, atol=1e-3)

@@ -65,18 +65,26 @@ class Tail:
 
     def place(self, anchor: Iterate, inits: Sequence[Op], done: Expr) -> Iterate:
         """Put the loop before ``anchor``, to go on when ``done`` iterations are."""
-        region_of(anchor).insert_before(anchor, self.loop)
+        self._insert(anchor, inits)
         begun = as_expr(self.loop.start) + done
         assert self.loop.count is not None, "loops are numbered"
         count = as_expr(self.loop.count) - done
-        set_operands(self.loop, (tuple(inits), self.loop.captures))
         set_attributes(self.loop, start=begun, count=count)
         return self.loop
 
     def stand_for(self, loop: Iterate) -> None:
         """Put the whole loop back."""
-        region_of(loop).insert_before(loop, self.loop)
+        self._insert(loop, loop.inits)
         retire(loop, results_of(self.loop, loop))
+
+    def _insert(self, loop: Iterate, inits: Sequence[Op]) -> None:
+        """Put the copy before ``loop``, whose captures are those that there are by now.
+
+        What stood nowhere was nobody's user when other loops gave way to their forms.
+        """
+        region_of(loop).insert_before(loop, self.loop)
+        captures = loop.captures[: len(self.loop.captures)]
+        set_operands(self.loop, (tuple(inits), captures))
 
 
 def cut_off_tail(graph: Graph, loop: Iterate, geometry: Geometry) -> Tail | None:
