@@ -97,6 +97,55 @@ def test_a_wait_that_was_deleted_is_reported(session, text):
         kernel(*ARRAYS, torch.zeros(4, 64))
 
 
+def test_stages_are_written_where_asked_for(session, tmp_path):
+    """Of the kernel as it is launched, and of its text alone."""
+    asked = {name: str(tmp_path / name) for name in ("text", "code", "emitted")}
+    how = {"subs": {M: 4, N: 64}, "target": "gfx942", "backend": "asm"}
+    options = tkw.WaveCompileOptions(
+        **how, device="emulator",
+        dump_intermediates=asked["text"], dump_binaries=asked["code"],
+    )  # fmt: skip
+    wave_compile(options, added, session=session)(*ARRAYS, torch.zeros(4, 64))
+    found = {path.name for path in tmp_path.rglob("added-gfx942.*")}
+    assert found == {f"added-gfx942.{end}" for end in ("wave", "s", "hsaco", "json")}
+    options = tkw.WaveCompileOptions(**how, dump_intermediates=asked["emitted"])
+    (text,) = emit(options, added, "asm", session).files.values()
+    for folder in ("text", "emitted"):
+        assert (tmp_path / folder / "added-gfx942.s").read_bytes() == text
+
+
+@pytest.mark.parametrize(
+    ("option", "how", "said"),
+    [
+        ("override_asm", {"backend": "amdgpu"}, "backend `amdgpu` does not read it"),
+        ("override_asm", {}, "backend `amdgpu` does not read it"),
+        ("override_mlir", {"backend": "asm"}, "backend `asm` does not read it"),
+        ("override_asm", {"target": "sm_90a"}, "backend `nvgpu` does not read it"),
+        ("override_asm", {"device": "sim"}, "device `sim` runs no machine code"),
+        ("override_ptx", {"backend": "asm"}, "backend `asm` does not read it"),
+    ],
+)
+def test_text_for_another_backend_is_refused(session, option, how, said):
+    how = {"target": "gfx942", "device": "emulator", **how}
+    given = {option: "text"}
+    if option != "override_mlir":
+        given = {"plugin_options": given}
+    options = tkw.WaveCompileOptions(subs={M: 4, N: 64}, **how, **given)
+    with pytest.raises(UserError) as caught:
+        wave_compile(options, added, session=session)
+    found = caught.value.diagnostics[0]
+    assert (found.code, found.message) == (
+        "WV0823",
+        f"option `{option}` is given, and {said}",
+    )
+    if how["device"] == "emulator":
+        fits = (option, how["target"]) in {
+            ("override_asm", "gfx942"),
+            ("override_mlir", "gfx942"),
+        }
+        assert ("`backend=" in "".join(found.help)) == fits
+
+
 def test_lds_is_what_the_text_asks_for(files, text):
     more = re.sub(r"(group_segment_fixed_size:?) 0", r"\1 4096", text)
     assert b'"lds_bytes":4096' in files("hsaco", more)["manifest.json"].replace(

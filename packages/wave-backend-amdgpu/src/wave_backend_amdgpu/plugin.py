@@ -21,7 +21,7 @@ from wave_core.plugin import (
 if TYPE_CHECKING:
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 6)
+REQUIRES_API = (1, 9)
 
 _CHIPS = "wave_backend_amdgpu.targets.chips"
 
@@ -95,6 +95,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         requires=NEEDED,
         summary="AMD GPUs, through MLIR",
         artifact="hsaco",
+        overrides=("override_mlir",),
     )
 
 

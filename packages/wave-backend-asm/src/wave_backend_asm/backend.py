@@ -12,9 +12,10 @@ from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen.module import Generated, generate
 from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
+from wave_core.compile.dump import Dumps
 from wave_core.compile.option_values import text_option
 from wave_core.diagnostics import internal_error
-from wave_runtime.artifact import MANIFEST, Artifact, code_file
+from wave_runtime.artifact import MANIFEST, Manifest, code_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,17 +64,21 @@ class AsmBackend:
             fast_math=given.use_fast_math,
             waves=given.waves_per_eu,
         )
+        text = code.text if by_hand is None else by_hand
+        stem, stages = f"{graph.name}-{target.name}", {".s": text}
+        dumps = Dumps(given.dump_intermediates, given.dump_binaries, given.location)
         if form == "asm":
-            text = code.text if by_hand is None else by_hand
+            dumps.write(stem, graph, stages, {})
             return {f"{graph.name}.s": text.encode()}
         if by_hand is None:
             data, lds = _assembled(code, graph, target), rounded_lds_bytes(graph)
         else:
             data = self.worker.code(by_hand, graph, target, given)
             lds = checked(data, code.kernel, graph, target).group_segment_fixed_size
-        artifact = _artifact(code, graph, target, data, lds)
-        manifest = artifact.manifest
-        return {code_file(manifest.form): artifact.code, MANIFEST: manifest.to_json()}
+        manifest = _manifest(code, graph, target, data, lds)
+        told = manifest.to_json()
+        dumps.write(stem, graph, stages, {f".{manifest.form}": data, ".json": told})
+        return {code_file(manifest.form): data, MANIFEST: told}
 
 
 def _assembled(code: Generated, graph: Graph, target: Target) -> bytes:
@@ -83,11 +88,11 @@ def _assembled(code: Generated, graph: Graph, target: Target) -> bytes:
         raise _refused(error, code.text, graph) from None
 
 
-def _artifact(
+def _manifest(
     code: Generated, graph: Graph, target: Target, data: bytes, lds: int
-) -> Artifact:
+) -> Manifest:
     made = MachineCode(code.kernel.name, "hsaco", data, lds, versions())
-    return artifact_of(code, made, graph, target)
+    return artifact_of(code, made, graph, target).manifest
 
 
 def _refused(error: AssemblerError, text: str, graph: Graph) -> Exception:

@@ -12,7 +12,7 @@ from wave_core.plugin import BackendSpec, Fact, LoweringSpec, OptionSpec, hookim
 if TYPE_CHECKING:
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 6)
+REQUIRES_API = (1, 9)
 
 FAMILIES = (
     *(
@@ -65,6 +65,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         ),
         summary="AMD GPUs, with no other compiler between",
         artifact="hsaco",
+        overrides=("override_asm",),
     )
 
 

@@ -17,7 +17,7 @@ from wave_core.plugin import (
     hookimpl,
 )
 
-REQUIRES_API = (1, 6)
+REQUIRES_API = (1, 9)
 
 _CHIPS = "wave_backend_nvgpu.targets.chips"
 
@@ -100,6 +100,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         summary="NVIDIA GPUs, through LLVM",
         artifact="cubin",
         assembly="ptx",
+        overrides=(OVERRIDE_LLVM, OVERRIDE_PTX),
     )
 
 

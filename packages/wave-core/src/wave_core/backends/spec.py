@@ -27,6 +27,7 @@ class BackendSpec:
             another is asked for; the first of ``forms`` by default.
         assembly: The form that ``kernel.asm`` shows.
         requires: Facts that have to hold at the end of the pipeline.
+        overrides: Options with text of the user's in place of what it generates.
         summary: One line for ``wave plugins``.
     """
 
@@ -38,6 +39,7 @@ class BackendSpec:
     summary: str = ""
     artifact: str = ""
     assembly: str = "asm"
+    overrides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         first = self.forms[0] if self.forms else ""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.backends import BackendSpec
+    from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
 
 
@@ -52,6 +53,41 @@ def _named(name: str, target: str, fitting: Sequence[BackendSpec]) -> BackendSpe
             "what runs the kernel is `device=`: hip, iree, emulator, sim",
         ),
     )
+
+
+def check_overrides(
+    session: Session, options: WaveCompileOptions, spec: BackendSpec
+) -> None:
+    """See that the backend reads all text that is given in place of generated one.
+
+    Raises:
+        UserError: WV0823 for what only another one reads.
+    """
+    for name, reader in overrides(session, options).items():
+        if name not in spec.overrides:
+            fits = options.target_name in reader.targets
+            raise user_error(
+                "WV0823",
+                f"option `{name}` is given, and backend `{spec.name}` does not read it",
+                at=options.location,
+                label="given here",
+                help=f"`backend={reader.name!r}` does"
+                if fits
+                else f"leave it out: it is for targets of backend `{reader.name}`",
+            )
+
+
+def overrides(
+    session: Session, options: WaveCompileOptions
+) -> Mapping[str, BackendSpec]:
+    """The options with text of the user's that are given, and who reads each."""
+    found: dict[str, BackendSpec] = {}
+    for row in session.plugins.backends.values():
+        for name in row.value.overrides:
+            given = options.plugin_options.get(name, getattr(options, name, None))
+            if given is not None:
+                found[name] = row.value
+    return found
 
 
 def find_backend(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile.attempts import LAST, Attempt
-from wave_core.compile.backends import backend_of
+from wave_core.compile.backends import backend_of, check_overrides, overrides
 from wave_core.compile.choosing import (
     bare,
     first_that_fits,
@@ -217,9 +217,10 @@ def _compile(
 ) -> Compiled:
     target = session.target(options.target, options.location).name
     device = find_device(session, options.device, target, options.location)
-    _check_stages(options, device)
-    if options.backend:
-        backend_of(session, target, options.backend)  # refuses one that does not fit
+    _check_stages(options, device, session)
+    if options.backend or device.spec.backend is not None:
+        found = backend_of(session, target, options.backend)
+        check_overrides(session, options, found)
 
     def compiled(
         settled: WaveCompileOptions, traces: Traces, attempt: Attempt
@@ -269,15 +270,20 @@ def _check_machine(found: Compiled) -> None:
         found.session.plugins.load_backend(name).check(found.lowered, found.target)
 
 
-def _check_stages(options: WaveCompileOptions, device: Device) -> None:
+def _check_stages(
+    options: WaveCompileOptions, device: Device, session: Session
+) -> None:
     """See that what is asked of machine code can be had where the kernel runs.
 
     Raises:
         UserError: WV0823 for a device that executes the graph.
     """
-    asked = ("override_mlir", "dump_intermediates", "dump_binaries")
-    given = [name for name in asked if getattr(options, name) is not None]
-    if given and device.spec.backend is None:
+    if device.spec.backend is not None:
+        return
+    dumps = ("dump_intermediates", "dump_binaries")
+    given = [name for name in dumps if getattr(options, name) is not None]
+    given += overrides(session, options)
+    if given:
         raise user_error(
             "WV0823",
             f"option `{given[0]}` is given, and device `{device.name}` runs no"

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
-from wave_core.compile.backends import find_backend
+from wave_core.compile.backends import check_overrides, find_backend
 from wave_core.compile.cache import DiskCache
 from wave_core.compile.choosing import first_that_fits
 from wave_core.compile.compiler import lower_front, memo_key, with_target
@@ -76,6 +76,7 @@ def emit(
     """
     options = with_target(options, session)
     spec = find_backend(session, options.target_name, form, options.backend)
+    check_overrides(session, options, spec)
     known = None if choices else memo_key(options, kernel, session)
     memo = None if known is None else ("emitted", form, known)
     found = None if memo is None else session.remembered(memo)

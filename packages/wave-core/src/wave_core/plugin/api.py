@@ -32,7 +32,7 @@ PROJECT = "wave"
 ENTRY_POINT_GROUP = "wave_core.plugins"
 """Where installed distributions announce their plugin modules."""
 
-API_VERSION = (1, 8)
+API_VERSION = (1, 9)
 """Version of hooks, result types and pass interface: (major, minor).
 
 A plugin states the version it was written for as ``REQUIRES_API``. It works with the
