@@ -23,13 +23,13 @@ import numpy as np
 from measure import Figure, report
 
 from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_core.plugin import ViewRequest
 from wave_emulator_amdgcn.views import cycles
+from wave_isa_amdgcn.metrics import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

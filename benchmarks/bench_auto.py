@@ -19,11 +19,11 @@ from measure import Figure, median, report
 from steady import Trial, steady, trial_of
 
 from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.choosing import choices
 from wave_core.compile.front import front_of
 from wave_core.compile.kernels import make_case
+from wave_isa_amdgcn.metrics import measure
 from wave_passes_scheduling.auto.estimate import iteration, need_of
 from wave_passes_scheduling.auto.ways import WAYS
 from wave_passes_scheduling.auto.work import work_of

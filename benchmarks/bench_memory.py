@@ -23,13 +23,13 @@ from staged_gemm import SQUARE, TARGET, Tile, options_of, options_of_any, staged
 
 import wave_core.lang as tkl
 from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
 from wave_core.executors import LaunchRequest
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops.memory import Read, Write
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
+from wave_isa_amdgcn.metrics import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -24,9 +24,9 @@ from staged_gemm import FLAT, SQUARE, TARGET, Tile, options_of, staged_gemm
 from steady import Steady, Trial, steady, trial_of
 
 from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
 from wave_core.compile.kernels import make_case
+from wave_isa_amdgcn.metrics import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

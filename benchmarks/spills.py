@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from measure import Figure, report
 
 from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.choosing import open_values
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
+from wave_isa_amdgcn.metrics import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -424,6 +425,33 @@ def test_the_command_line_shows_what_the_path_makes(monkeypatch):
     assert shown[0] == shown[1] != shown[2]
     unfit = CliRunner().invoke(app, [*asked, "--what", "lines", "--via", "nothing"])
     assert "WV0719" in str(unfit.exception)
+
+
+def test_metrics_are_those_of_the_text_that_is_assembled(session):
+    sizes = {"M": 64, "N": 64, "K": 4096}
+    case = make_case(session.plugins.load_kernel("gemm"), "gemm", sizes, {}, "gfx942")
+    options = replace(case.options, backend="asm", preset="default")
+    data, text = (
+        next(iter(emit(options, case.kernel, form, session).files.values())).decode()
+        for form in ("metrics", "asm")
+    )
+    metrics, words = (
+        json.loads(data),
+        re.findall(r"^ *([a-z]\w*)\b", text, re.MULTILINE),
+    )
+    issued = [word for word in words if word.startswith(("v_", "s_", "ds_", "buffer_"))]
+    assert metrics["counts"]["total"] == len(issued)
+    assert metrics["hot"]["flops"] > 0
+    assert metrics["resources"]["waves_per_simd"] > 0
+    assert f".vgpr_count: {metrics['resources']['vgprs']}\n" in text
+
+
+def test_the_command_line_shows_metrics_of_the_path(session, monkeypatch):
+    monkeypatch.setattr("wave_core.cli.inspect.open_session", lambda: session)
+    asked = ["inspect", "copy", "--target", "gfx942", "--what", "asm", "--via", "asm"]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 0, found.output
+    assert "hot loop" in found.output
 
 
 def test_the_command_line_chooses_the_path(session, monkeypatch):

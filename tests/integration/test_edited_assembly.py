@@ -253,7 +253,7 @@ def test_half_a_character_is_refused(refused):
 def test_an_assembler_that_ends_its_process_leaves_ours(refused, files, text):
     """LLVM gives up on a size that is none, and on text without an end."""
     found = refused(
-        text.replace(".size added, .Ladded_end-added", ".size added, nowhere")
+        text.replace(".size added, .Lfunc_end_added-added", ".size added, nowhere")
     )
     assert found.code == "WV0606"
     assert "LLVM ERROR" in found.message

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, run_case
 from wave_core.compile.alternatives import all_choices
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
+from wave_isa_amdgcn.metrics import measure
 from wave_kernels.cases.gemm_mxfp import FORMATS, RESULTS
 from wave_kernels.definitions.gemm_mxfp import ORDERS
 

@@ -7,7 +7,6 @@ import pytest
 
 from wave_core.plugin import ViewError, ViewRequest
 from wave_emulator_amdgcn.costs.estimate import estimate
-from wave_emulator_amdgcn.costs.flow import find_loops, reached
 from wave_emulator_amdgcn.costs.listing import listing_of
 from wave_emulator_amdgcn.costs.unit import unit_of
 from wave_emulator_amdgcn.launch import LaunchOptions, emulate
@@ -60,18 +59,6 @@ def test_the_hot_loop_is_what_is_executed_most(launched, name):
     assert hot.depth == 1
     assert hot.flops > 0
     assert hot.to_json()["others_per_kflop"] > 0
-
-
-def test_loops_are_closed_by_edges_to_what_was_passed():
-    """Code behind a loop that leads into it, as cold code does, is no loop of its own.
-
-    0 leads to a loop of 1 and 2, or to 4, which jumps into 3 behind the loop.
-    """
-    edges = [[1, 4], [2], [1, 3], [], [3]]
-    assert find_loops(edges) == {1: {1, 2}}
-    nested = [[1], [2], [2, 3], [1, 4], []]
-    assert find_loops(nested) == {1: {1, 2, 3}, 2: {2}}
-    assert reached(edges, 0, without=4) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("name", ["copy", "softmax", "exchange"])

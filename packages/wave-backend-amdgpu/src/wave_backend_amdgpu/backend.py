@@ -17,7 +17,7 @@ from wave_backend_amdgpu.compile.backend import (
 )
 from wave_backend_amdgpu.compile.limits import check_limits
 from wave_backend_amdgpu.compile.worker import Worker
-from wave_backend_amdgpu.metrics import measure
+from wave_isa_amdgcn.metrics import measure
 from wave_runtime.artifact import MANIFEST, code_file
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from wave_core.backends.emission.manifest import MachineCode, artifact_of
 from wave_core.compile.dump import Dumps
 from wave_core.compile.option_values import text_option
 from wave_core.diagnostics import internal_error
+from wave_isa_amdgcn.metrics import measure
 from wave_runtime.artifact import MANIFEST, Manifest, code_file
 
 if TYPE_CHECKING:
@@ -70,6 +72,9 @@ class AsmBackend:
         if form == "asm":
             dumps.write(stem, graph, stages, {})
             return {f"{graph.name}.s": text.encode()}
+        if form == "metrics":
+            found = measure(text, graph.name, target).to_json()
+            return {f"{graph.name}.metrics.json": json.dumps(found).encode()}
         if by_hand is None:
             data, lds = _assembled(code, graph, target), rounded_lds_bytes(graph)
         else:

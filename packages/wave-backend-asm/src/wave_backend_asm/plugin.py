@@ -59,7 +59,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         "asm",
         "wave_backend_asm.backend:AsmBackend",
         targets=TARGETS,
-        forms=("asm", "hsaco"),
+        forms=("asm", "hsaco", "metrics"),
         requires=frozenset(
             {Fact.TYPED, Fact.INDEXED, Fact.EXPANDED, Fact.BOUNDED, Fact.SYNCHRONIZED}
         ),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.targets.occupancy import occupancy
-
 if TYPE_CHECKING:
     from wave_backend_nvgpu.compile.remarks import Remarks
     from wave_core.targets import Target
@@ -57,7 +55,7 @@ class Metrics:
 def measure(remarks: Remarks, manifest: Manifest, target: Target) -> Metrics:
     """The metrics of a kernel from what the assembler says."""
     lds = manifest.lds_bytes + remarks.static_shared_bytes
-    waves, why = occupancy(target, remarks.registers, lds, manifest.threads)
+    waves, why = target.occupancy(remarks.registers, lds, manifest.threads)
     found = Resources(
         registers=remarks.registers,
         spill_store_bytes=remarks.spill_store_bytes,

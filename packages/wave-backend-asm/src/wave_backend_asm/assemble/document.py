@@ -110,13 +110,13 @@ class Kernel:
 
 def document(kernel: Kernel) -> str:
     """The text that the assembler takes."""
-    name = kernel.name
+    name, end = kernel.name, f".Lfunc_end_{kernel.name}"
     lines = [
         *_files(kernel.files or {}),
         ".text", f".globl {name}", ".p2align 8", f".type {name},@function", f"{name}:",
         *kernel.begins, *kernel.start.prologue(),
         *kernel.code,
-        f".L{name}_end:", f".size {name}, .L{name}_end-{name}",
+        f"{end}:", f".size {name}, {end}-{name}",
         *_descriptor(kernel),
         *_metadata(kernel),
     ]  # fmt: skip

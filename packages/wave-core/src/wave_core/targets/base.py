@@ -336,6 +336,31 @@ class Target:
         """How many neighbours of a wave of so many lanes can shuffle."""
         return min(lanes, self.shuffle_lanes or lanes)
 
+    def occupancy(
+        self, registers: int, lds_bytes: int, threads: int
+    ) -> tuple[int | None, str]:
+        """Waves of a SIMD at a time, and what limits them: registers, lds or waves.
+
+        Args:
+            registers: Of a lane.
+            lds_bytes: Of a workgroup.
+            threads: Of a workgroup.
+        """
+        file = self.registers
+        if file is None:
+            return None, ""
+        taken = -(-max(registers, 1) // file.granule) * file.granule
+        by_registers = min(file.max_waves, file.total // taken)
+        waves = max(1, threads // self.in_step(self.wave_size))
+        groups = by_registers * file.simds // waves
+        limit = "waves" if by_registers == file.max_waves else "registers"
+        if lds_bytes:
+            held = -(-lds_bytes // self.lds_granule) * self.lds_granule
+            fit = self.memory.lds_bytes // held
+            if fit < groups:
+                groups, limit = fit, "lds"
+        return min(file.max_waves, groups * waves // file.simds), limit
+
     def shared_by(self, on_simd: int | None) -> Target:
         """The same, where so many waves are to run on a SIMD at once; or any number."""
         if on_simd is None or on_simd < 1 or self.registers is None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.costs.flow import find_loops, reached
 from wave_emulator_amdgcn.costs.rates import matrix_cycles, matrix_flops
 from wave_emulator_amdgcn.costs.timeline import vector_cycles
 from wave_emulator_amdgcn.errors import UnknownInstructionError
@@ -20,6 +19,7 @@ from wave_emulator_amdgcn.isa.control import (
     branch_target,
 )
 from wave_emulator_amdgcn.usage import usage
+from wave_isa_amdgcn.flow import find_loops, reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.metrics.counts import count, flops
-from wave_backend_amdgpu.metrics.listing import Block, Instruction, blocks_of
-from wave_backend_amdgpu.metrics.loops import find_loops
-from wave_backend_amdgpu.metrics.resources import Resources, resources_of
-
-if TYPE_CHECKING:
-    from wave_core.targets import Target
+from wave_isa_amdgcn.flow import find_loops
+from wave_isa_amdgcn.metrics.counts import count, flops
+from wave_isa_amdgcn.metrics.listing import Block, Instruction, blocks_of
+from wave_isa_amdgcn.metrics.resources import Chip, Resources, resources_of
 
 
 @dataclass(frozen=True)
@@ -56,17 +52,23 @@ class Metrics:
         return found
 
 
-def measure(text: str, kernel: str, target: Target) -> Metrics:
-    """The metrics of a kernel in a listing."""
+def measure(text: str, kernel: str, chip: Chip) -> Metrics:
+    """The metrics of a kernel in a listing.
+
+    Args:
+        text: Assembly as LLVM writes it, with its metadata.
+        kernel: The name of the kernel.
+        chip: What it is for.
+    """
     blocks = blocks_of(text, kernel)
-    loops = find_loops(blocks)
+    loops = find_loops([sorted(block.successors) for block in blocks])
     return Metrics(
         kernel=kernel,
-        target=target.name,
+        target=chip.name,
         counts=count(_instructions(blocks, range(len(blocks)))),
         loops=len(loops),
         hot=_hot(blocks, loops),
-        resources=resources_of(text, target),
+        resources=resources_of(text, chip),
     )
 
 

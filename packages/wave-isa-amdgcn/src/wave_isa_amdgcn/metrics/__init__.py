@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.metrics.measure import Metrics, measure
+from wave_isa_amdgcn.metrics.measure import Metrics, measure
 
 __all__ = ["Metrics", "measure"]

@@ -26,15 +26,17 @@ def find_loops(edges: Edges) -> dict[int, set[int]]:
     """The blocks of each loop, by the block where it begins.
 
     An edge closes a loop where it leads to a block that is on every way to it. Blocks
-    are numbered in the order of the code, and code begins with the first.
+    are numbered in the order of the code, and code begins with the first, if there is
+    any. What nothing leads to is in no loop.
     """
+    begun = sorted(reached(edges, 0)) if edges else []
     before: list[list[int]] = [[] for _ in edges]
-    for block, onward in enumerate(edges):
-        for following in onward:
+    for block in begun:
+        for following in edges[block]:
             before[following].append(block)
     loops: dict[int, set[int]] = {}
-    for tail, onward in enumerate(edges):
-        for head in onward:
+    for tail in begun:
+        for head in edges[tail]:
             if tail not in reached(edges, 0, without=head):
                 body = loops.setdefault(head, {head})
                 body |= reached(before, tail, without=head)

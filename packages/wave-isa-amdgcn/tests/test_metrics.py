@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from wave_backend_amdgpu.metrics import measure
-from wave_backend_amdgpu.targets.chips import gfx942, gfx950
-from wave_core.targets.occupancy import occupancy
+from wave_isa_amdgcn.metrics import measure
+
+
+class Chip:
+    """Of which a test says what fits."""
+
+    name = "gfx942"
+
+    def occupancy(self, registers, lds_bytes, threads):
+        assert (registers, lds_bytes, threads) == (196, 40000, 256)
+        return 1, "lds"
+
+
+class Unknown(Chip):
+    def occupancy(self, registers, lds_bytes, threads):
+        return None, ""
+
 
 LISTING = """
 \t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
@@ -45,7 +59,7 @@ amdhsa.kernels:
 
 
 def test_hot_loop():
-    found = measure(LISTING, "k", gfx942())
+    found = measure(LISTING, "k", Unknown())
     hot = found.hot
     assert (hot.label, hot.depth, found.loops) == (".LBB0_2", 2, 2)
     assert hot.counts["total"] == 11
@@ -56,24 +70,18 @@ def test_hot_loop():
 
 
 def test_resources():
-    found = measure(LISTING, "k", gfx942()).resources
+    found = measure(LISTING, "k", Chip()).resources
     assert (found.vgprs, found.agprs, found.lds_bytes) == (196, 64, 40000)
     assert (found.scratch_bytes, found.vgpr_spills, found.threads) == (16, 3, 256)
     assert (found.waves_per_simd, found.limited_by) == (1, "lds")
 
 
 def test_no_loop():
-    found = measure("k:\n\tv_mov_b32 v0, 0\n\ts_endpgm\n", "k", gfx942())
+    found = measure("k:\n\tv_mov_b32 v0, 0\n\ts_endpgm\n", "k", Unknown())
     assert found.hot is None
     assert found.counts["total"] == 2
 
 
-@pytest.mark.parametrize(
-    ("vgprs", "lds", "waves"), [(64, 0, 8), (128, 0, 4), (512, 0, 1), (64, 65536, 1)]
-)
-def test_occupancy(vgprs, lds, waves):
-    assert occupancy(gfx942(), vgprs, lds, 256)[0] == waves
-
-
-def test_more_lds_lets_more_waves_in():
-    assert occupancy(gfx950(), 64, 65536, 256)[0] == 2
+def test_code_behind_the_kernel_is_not_counted():
+    text = "k:\n\ts_endpgm\n.Lfunc_end_k:\n.amdgpu_metadata\n    .name: k\n"
+    assert measure(text, "k", Unknown()).counts["total"] == 1

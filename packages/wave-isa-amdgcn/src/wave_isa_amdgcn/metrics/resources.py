@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from wave_core.targets.occupancy import occupancy
 
-if TYPE_CHECKING:
-    from wave_core.targets import Target
+class Chip(Protocol):
+    """What is asked of a machine."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def occupancy(
+        self, registers: int, lds_bytes: int, threads: int
+    ) -> tuple[int | None, str]:
+        """Waves of a SIMD at a time, and what keeps more away: registers, lds or waves.
+
+        Of registers of a lane, and of bytes of LDS and threads of a workgroup; ``None``
+        waves where it is not known how large the register file is.
+        """
+        ...
+
 
 _ROW = re.compile(r"^\s*(?:- )?\.(\w+):\s*(-?\d+)\s*$", re.MULTILINE)
 
@@ -22,9 +35,8 @@ class Resources:
     accumulation registers too.
 
     Attributes:
-        waves_per_simd: Waves of a SIMD at a time; ``None`` where the target does not
-            say how large its register file is.
-        limited_by: What keeps more waves away: registers, lds or waves.
+        waves_per_simd: As `Chip.occupancy` says.
+        limited_by: As `Chip.occupancy` says.
     """
 
     vgprs: int
@@ -39,12 +51,12 @@ class Resources:
     limited_by: str
 
 
-def resources_of(text: str, target: Target) -> Resources:
+def resources_of(text: str, chip: Chip) -> Resources:
     """Read the metadata of a listing with one kernel."""
     rows = {name: int(value) for name, value in _ROW.findall(_metadata(text))}
     vgprs, lds = rows.get("vgpr_count", 0), rows.get("group_segment_fixed_size", 0)
     threads = rows.get("max_flat_workgroup_size", 1)
-    waves, why = occupancy(target, vgprs, lds, threads)
+    waves, why = chip.occupancy(vgprs, lds, threads)
     return Resources(
         vgprs=vgprs,
         agprs=rows.get("agpr_count", 0),
