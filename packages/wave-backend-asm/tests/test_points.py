@@ -24,21 +24,25 @@ def points_of(span):
 
 @given(st.lists(spans, max_size=12), spans)
 def test_what_is_held_during_points_is_what_was_held_at_one_of_them(holds, asked):
-    held = Held(Points(POINTS))
+    points = Points(POINTS)
+    held = Held(points)
     for register, span in enumerate(holds):
-        held.hold(span, 1 << register)
-    wanted = points_of(asked)
-    meets = [not wanted.isdisjoint(points_of(span)) for span in holds]
-    assert held.during(asked) == sum(1 << n for n, each in enumerate(meets) if each)
+        held.hold(points.cover(span), 1 << register)
+    places = points_of(asked)
+    meets = [not places.isdisjoint(points_of(span)) for span in holds]
+    assert held.during(points.cover(asked)) == sum(
+        1 << n for n, each in enumerate(meets) if each
+    )
 
 
 @given(st.integers(1, 70), st.data())
 def test_all_points_of_small_programs_are_leaves(count, data):
     first = data.draw(st.integers(0, count - 1))
     last = data.draw(st.integers(first, count - 1))
-    held = Held(Points(count))
-    held.hold(((first, last),), 1)
-    found = [held.during(((point, point),)) for point in range(count)]
+    points = Points(count)
+    held = Held(points)
+    held.hold(points.cover(((first, last),)), 1)
+    found = [held.during(points.cover(((at, at),))) for at in range(count)]
     assert found == [int(first <= point <= last) for point in range(count)]
 
 

@@ -74,8 +74,12 @@ class Step:
 
     def meets(self, later: Step) -> bool:
         """Whether one of the two writes a register that the other touches."""
-        touched = later.reads | later.writes
-        return bool(self.writes & touched or self.reads & later.writes)
+        return bool(self.writes & later.touched or self.reads & later.writes)
+
+    @cached_property
+    def touched(self) -> int:
+        """Registers that it reads or writes."""
+        return self.reads | self.writes
 
     def source(self, number: int) -> int:
         """Registers of an operand; 0 where there is none."""

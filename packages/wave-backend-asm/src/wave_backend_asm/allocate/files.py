@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from wave_backend_asm.allocate.points import Held
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from wave_backend_asm.allocate.budget import Budget
-    from wave_backend_asm.allocate.points import Points
+    from wave_backend_asm.allocate.points import Cover, Points
     from wave_backend_asm.allocate.webs import Web
 
 
@@ -26,9 +28,11 @@ class Place(NamedTuple):
 class Files:
     """Which registers hold something at which points of the program."""
 
-    def __init__(self, budget: Budget, points: Points) -> None:
-        """Nothing is held."""
-        self._budget = budget
+    def __init__(
+        self, budget: Budget, points: Points, covers: Mapping[Web, Sequence[Cover]]
+    ) -> None:
+        """Nothing is held; ``covers`` stand for where the registers of webs live."""
+        self._budget, self._covers = budget, covers
         self._held = {file: Held(points) for file in _ALL}
         self._used = dict.fromkeys(_ALL, 0)
 
@@ -60,8 +64,8 @@ class Files:
     def take(self, web: Web, place: Place) -> None:
         """Hold registers for a web."""
         together = 1 if web.split else web.width
-        for number, span in enumerate(web.spans, place.first):
-            self._held[place.file].hold(span, ((1 << together) - 1) << number)
+        for number, cover in enumerate(self._covers[web], place.first):
+            self._held[place.file].hold(cover, ((1 << together) - 1) << number)
         end = place.first + web.width
         self._used[place.file] = max(self._used[place.file], end)
 
@@ -69,8 +73,8 @@ class Files:
         """The first register of the lowest that are free."""
         free = _starts(self._budget.limit(file) - web.width + 1, web.align)
         together = 1 if web.split else web.width
-        for number, span in enumerate(web.spans):
-            held = self._held[file].during(span)
+        for number, cover in enumerate(self._covers[web]):
+            held = self._held[file].during(cover)
             for each in range(number, number + together):
                 free &= ~(held >> each)
         return (free & -free).bit_length() - 1 if free else None

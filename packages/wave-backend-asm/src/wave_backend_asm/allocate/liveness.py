@@ -48,16 +48,11 @@ class Bits:
                     owners += [part.value] * part.value.width
         return cls(first, tuple(owners))
 
-    def part(self, part: Part) -> int:
-        """The bits of some registers of a value."""
-        value, first, width = part
-        return ((1 << width) - 1) << (self.first[value] + first)
-
     def parts(self, parts: Sequence[Part]) -> int:
-        """The bits of several."""
-        bits = 0
-        for part in parts:
-            bits |= self.part(part)
+        """The bits of some registers of values."""
+        begins, bits = self.first, 0
+        for value, first, width in parts:
+            bits |= ((1 << width) - 1) << (begins[value] + first)
         return bits
 
     def values(self, bits: int) -> list[Value]:

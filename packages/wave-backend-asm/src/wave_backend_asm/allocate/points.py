@@ -19,8 +19,8 @@ class Cover(NamedTuple):
         above: these have one of the points below them, or are the point.
     """
 
-    inside: list[int]
-    above: set[int]
+    inside: tuple[int, ...]
+    above: tuple[int, ...]
 
 
 class Points:
@@ -51,7 +51,7 @@ class Points:
                     shift = level * _BITS
                     above.add(start + (first >> shift))
                     above.add(start + (last >> shift))
-            found = self._known[span] = Cover(inside, above)
+            found = self._known[span] = Cover((*inside,), (*above,))
         return found
 
     def _inside(self, low: int, high: int) -> list[int]:
@@ -73,13 +73,12 @@ class Held:
 
     def __init__(self, points: Points) -> None:
         """None is."""
-        self._points = points
         self._throughout = [0] * points.nodes
         self._somewhere = [0] * points.nodes
 
-    def during(self, span: Span) -> int:
+    def during(self, cover: Cover) -> int:
         """What is held at one of some points, at the least."""
-        inside, above = self._points.cover(span)
+        inside, above = cover
         throughout, somewhere, found = self._throughout, self._somewhere, 0
         for node in inside:
             found |= somewhere[node]
@@ -87,9 +86,9 @@ class Held:
             found |= throughout[node]
         return found
 
-    def hold(self, span: Span, bits: int) -> None:
+    def hold(self, cover: Cover, bits: int) -> None:
         """Hold registers at some points."""
-        inside, above = self._points.cover(span)
+        inside, above = cover
         throughout, somewhere = self._throughout, self._somewhere
         for node in inside:
             throughout[node] |= bits

@@ -84,10 +84,11 @@ def allocate(
     webs, peak = webs_of(flow, ranges.spans, given, spread), peak_of(ranges)
     free = [web for web in webs if web.values[0] not in given]
     points = Points(count)
+    covers = {web: [*map(points.cover, web.spans)] for web in webs}
     best: Allocation | None = None
     for order in _ORDERS if Least.of(free, count).within(budget) else ():
         below = best.total if best is not None else _ANY
-        found = _placed(webs, order, Files(budget, points), given, below)
+        found = _placed(webs, order, Files(budget, points, covers), given, below)
         best = found or best
         if best is not None and granted(best.vectors) <= granted(peak.vectors):
             break

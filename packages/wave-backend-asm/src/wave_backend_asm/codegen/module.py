@@ -33,6 +33,8 @@ from wave_core.diagnostics import user_error
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from wave_backend_asm.codegen.memories import Descriptor
     from wave_core.backends import LoweringTable
     from wave_core.ir import Graph
@@ -121,7 +123,8 @@ def _generated(
     bind_machine(emit, geometry)
     # All addresses are asked for before one is waited for.
     starts = [address_of(emit, p, n) for n, p in enumerate(parameters)]
-    bindings = tuple(map(partial(_bound, emit), parameters, starts))
+    written = {memory.ident for memory in written_memories(graph.body)}
+    bindings = tuple(map(partial(_bound, emit, written), parameters, starts))
     emit.lower(graph.body)
     emit.b.say("s_endpgm")
     budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
@@ -146,12 +149,13 @@ def _generated(
     )  # fmt: skip
 
 
-def _bound(emit: Emitter, parameter: Parameter, start: Descriptor) -> Binding:
+def _bound(
+    emit: Emitter, written: Collection[int], parameter: Parameter, start: Descriptor
+) -> Binding:
     if not reaches(emit, parameter):
         raise emit.missing(parameter, "a buffer reaches less than 2 GiB")
     emit.memories[parameter.ident] = buffer_of(emit, parameter, start)
     kind = parameter.memory_type
-    written = {memory.ident for memory in written_memories(emit.graph.body)}
     return Binding(
         parameter.label, kind.dtype.name, extents(emit.graph, kind),
         parameter.ident in written, BUFFER_LIMIT,

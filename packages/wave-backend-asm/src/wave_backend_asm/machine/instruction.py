@@ -121,9 +121,9 @@ class Instruction:
 
     def _name(self, places: Places) -> str:
         """The mnemonic; numbers move to AGPRs by an instruction of its own."""
-        result = self.results[0] if self.results else ""
-        to_vectors = isinstance(result, str | int) or places[result.value].file != "a"
-        return _TO_AGPR if self.name == "v_mov_b32" and not to_vectors else self.name
+        if self.name != "v_mov_b32" or places[self.defines[0].value].file != "a":
+            return self.name
+        return _TO_AGPR
 
     def issued(self, places: Places, chip: str) -> Issued:
         """What waits and wait states are placed by."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction
@@ -31,6 +31,8 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
         operations: in their order.
         writes: how often each value is written in the whole program.
     """
+    if not any(_may_sink(each, writes) for each in operations):
+        return [*operations]
     held: dict[Value, Instruction] = {}
     found: list[Operation] = []
     end = 0
@@ -42,11 +44,7 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
                 # All lanes are on here, and not there.
                 found += [*_needed(each, held), *_overwritten(each, held)]
         outside = at >= end
-        if (
-            outside
-            and isinstance(operation, Instruction)
-            and _may_sink(operation, writes)
-        ):
+        if outside and _may_sink(operation, writes):
             held[operation.defines[0].value] = operation
             continue
         wanted = [operation]
@@ -63,8 +61,10 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
     return [*found, *_released([*held.values()], held)]
 
 
-def _may_sink(operation: Instruction, writes: Counter[Value]) -> bool:
+def _may_sink(operation: Operation, writes: Counter[Value]) -> TypeGuard[Instruction]:
     """It makes a mask of operands alone."""
+    if not isinstance(operation, Instruction):
+        return False
     makes = operation.name.startswith("v_cmp_") or operation.name in _LOGIC
     if not makes or len(operation.defines) != 1 or "exec" in operation.operands:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -34,9 +34,7 @@ class Registers(NamedTuple):
     @property
     def counts(self) -> Limits:
         """What they take of what there is."""
-        if self.sort == Sort.SCALARS:
-            return Limits(self.width, 0, 0)
-        return Limits(0, self.width if self.sort == Sort.LANES else 0, self.width)
+        return _counts(self)
 
 
 class Limits(NamedTuple):
@@ -62,6 +60,14 @@ class Limits(NamedTuple):
 
 
 _NOTHING = Limits(0, 0, 0)
+
+
+@cache
+def _counts(registers: Registers) -> Limits:
+    sort, width = registers
+    if sort == Sort.SCALARS:
+        return Limits(width, 0, 0)
+    return Limits(0, width if sort == Sort.LANES else 0, width)
 
 
 @dataclass(frozen=True)

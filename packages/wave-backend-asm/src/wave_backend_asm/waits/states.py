@@ -6,9 +6,11 @@ over all ways to it. The tables are those that the emulator checks.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from wave_backend_asm.waits.issued import Run, preceding
@@ -64,77 +66,91 @@ class _Tables:
         self._rows = [row for row in ROWS if architecture in row.architectures]
         self.most = max(row.most for row in self._rows)
         self._sorts: dict[Sort, _Sort] = {}
-        self._of: dict[Step, _Sort] = {}
+        self._same: dict[tuple[frozenset[Row], frozenset[Row]], _Sort] = {}
 
     def sort(self, step: Step) -> _Sort:
         """The sort of an instruction."""
-        found = self._of.get(step)
-        if found is None:
-            found = self._of[step] = self._sorts.get(step.sort) or self._new(step)
-        return found
+        return self._sorts.get(step.sort) or self._new(step)
 
     def _new(self, step: Step) -> _Sort:
         begun = frozenset([row for row in self._rows if row.producer(step)])
         ended = frozenset([row for row in self._rows if row.consumer(step)])
-        found = self._sorts[step.sort] = _Sort(begun, ended)
+        found = self._same.setdefault((begun, ended), _Sort(begun, ended))
+        self._sorts[step.sort] = found
         return found
 
 
+@cache
+def _tables(architecture: str) -> _Tables:
+    return _Tables(architecture)
+
+
 class _Window:
-    """The instructions behind a point that rows may still concern, the oldest first."""
+    """The instructions behind a point that rows may still concern.
+
+    They lie by their sorts, the oldest first: rows ask for sorts, and most sorts have
+    none to the next instruction.
+    """
 
     def __init__(self, tables: _Tables, back: _Back) -> None:
         self._tables = tables
-        self._issued: deque[tuple[Step, _Sort, int]] = deque()
+        self._issued: defaultdict[_Sort, deque[tuple[Step, int]]] = defaultdict(deque)
         self.clock = 0
         for step, states in sorted(back.items(), key=lambda item: -item[1]):
-            self._issued.append((step, tables.sort(step), -states))
+            self._issued[tables.sort(step)].append((step, -states))
 
-    def missing(self, step: Step) -> int:
-        """States that have to be added in front of an instruction."""
+    def missing(self, step: Step, second: _Sort) -> int:
+        """States that have to be added in front of an instruction of some sort."""
         tables, found = self._tables, 0
-        second = tables.sort(step)
         if not second.ended:
             return 0
-        for first, sort, at in self._issued:
-            # This line runs for each pair: a call would take longer than the rest.
+        for sort, issued in self._issued.items():
             rows = sort.known.get(second) or sort.rows_to(second)
             meeting, always, most = rows
-            if at + most <= self.clock + found:
+            if not most:
                 continue
-            for row in meeting if first.meets(step) else always:
-                if self._between(row, at):
-                    states = row.needed(tables.chip, first, step)
-                    found = max(found, states - (self.clock - at))
+            for first, at in reversed(issued):
+                if at + most <= self.clock + found:
+                    break  # and those in front of it lie further back
+                for row in meeting if first.meets(step) else always:
+                    if self._between(row, at):
+                        states = row.needed(tables.chip, first, step)
+                        found = max(found, states - (self.clock - at))
         return found
 
     def _between(self, row: Row, at: int) -> bool:
         """What a row asks to lie between may lie there."""
         if row.between is None:
             return True
-        return any(row.between(step) for step, _, n in self._issued if n > at)
+        rows = chain.from_iterable(self._issued.values())
+        return any(row.between(step) for step, n in rows if n > at)
 
-    def advance(self, step: Step, added: int) -> None:
+    def advance(self, step: Step, sort: _Sort, added: int) -> None:
         """Go over an instruction in front of which states were added."""
         self.clock += added + step.states
-        gone = self.clock - self._tables.most
-        while self._issued and self._issued[0][2] <= gone:
-            self._issued.popleft()
-        sort = self._tables.sort(step)
         if sort.begun:
-            self._issued.append((step, sort, self.clock))
+            issued = self._issued[sort]
+            while issued and issued[0][1] <= self._gone:
+                issued.popleft()
+            issued.append((step, self.clock))
+
+    @property
+    def _gone(self) -> int:
+        """What lies here or in front of it concerns no row any more."""
+        return self.clock - self._tables.most
 
     @property
     def back(self) -> _Back:
         """What lies how many states back; the last of those that are there twice."""
-        return {step: self.clock - at for step, _, at in self._issued}
+        rows = chain.from_iterable(self._issued.values())
+        return {step: self.clock - at for step, at in rows if at > self._gone}
 
 
 class _Placing:
     """How many states each instruction needs in front of it, as far as is known."""
 
     def __init__(self, runs: Sequence[Run], architecture: str) -> None:
-        self._tables = _Tables(architecture)
+        self._tables = _tables(architecture)
         self._runs = runs
         self._out: list[_Back | None] = [None] * len(runs)
         self.added = [[0] * len(run.code) for run in runs]
@@ -146,8 +162,10 @@ class _Placing:
         for at, issued in enumerate(self._runs[number].code):
             if known is not None and window.clock >= self._tables.most:
                 return False  # what came before the run no longer matters
-            added[at] = max(added[at], window.missing(issued.step))
-            window.advance(issued.step, added[at])
+            step = issued.step
+            sort = self._tables.sort(step)
+            added[at] = max(added[at], window.missing(step, sort))
+            window.advance(step, sort, added[at])
         self._out[number] = window.back
         return window.back != known
 
