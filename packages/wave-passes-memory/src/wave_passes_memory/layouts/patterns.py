@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Access
     from wave_core.ops.memory import Allocate, Write
     from wave_core.symbols import Expr
-    from wave_core.targets import MemorySpec
+    from wave_core.targets import BankPhases, MemorySpec
     from wave_core.types import MemoryType
     from wave_passes_memory.copies.lane_points import Array, LanePoints
 
@@ -35,18 +35,32 @@ def conflict_cycles(
     ``[accesses]``. Units: ``width`` bytes a lane.
     """
     phases = memory.phases(width, reads=reads)
-    found = np.zeros(len(places), dtype=np.int64)
+    accesses, lanes = places.shape
     if phases is None:
-        return found
+        return np.zeros(accesses, dtype=np.int64)
     words = max(1, width // memory.bank_bytes)
-    first = np.where(alive, places // memory.bank_bytes, _NOWHERE)
-    starts = range(0, places.shape[1], phases.lanes)
-    for begin, lanes in product(starts, phases.phases):
-        members = [begin + at for at in lanes if begin + at < places.shape[1]]
-        start = first[:, members, None]
-        touched = np.where(start < 0, _NOWHERE, start + np.arange(words))
-        found += _extra(touched.reshape(len(places), -1), phases.banks)
-    return found
+    first = np.full((accesses, lanes + 1), _NOWHERE, dtype=np.int64)
+    np.copyto(first[:, :lanes], places // memory.bank_bytes, where=alive)
+    start = first[:, _together(phases, lanes), None]
+    touched = np.where(start < 0, _NOWHERE, start + np.arange(words))
+    extra = _extra(touched.reshape(-1, touched.shape[2] * words), phases.banks)
+    return extra.reshape(accesses, -1).sum(axis=1)
+
+
+@cache
+def _together(phases: BankPhases, lanes: int) -> Array:
+    """The lanes of each phase; in place of those that a wave lacks, ``lanes``.
+
+    Shapes: [phases, lanes of the longest]
+    """
+    most = max(map(len, phases.phases))
+    return np.array(
+        [
+            [*(min(begin + at, lanes) for at in row), *[lanes] * (most - len(row))]
+            for begin in range(0, lanes, phases.lanes)
+            for row in phases.phases
+        ]
+    )
 
 
 def split_accesses(places: Array, alive: Array, width: int) -> int:
