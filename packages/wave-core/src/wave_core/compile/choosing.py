@@ -342,7 +342,7 @@ def choice_request(
         return traces.look(_with(options, values, {}))
 
     def geometry(values: Mapping[Expr, Any]) -> Geometry:
-        bound = bound_kernel(_with(options, values, {}), kernel, session)
+        bound = bound_kernel(options, kernel, session, values)
         sizes = {s: n for s, n in bound.known.items() if type(n) is int}
         return Geometry(bound.constraints, sizes, target, kernel.location)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wave_core.compile.bindings import Bound, resolve_bindings
@@ -111,15 +112,25 @@ class BoundKernel:
 
 
 def bound_kernel(
-    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    settled_by: Mapping[Expr, Bound] = MappingProxyType({}),
 ) -> BoundKernel:
     """The constraints of ``kernel`` and the symbols with values.
+
+    Args:
+        options: Those of the user.
+        kernel: Whose constraints they are.
+        session: Where plugins are.
+        settled_by: Values of symbols that the options leave open.
 
     Raises:
         UserError: for bindings and constraints that mean nothing.
     """
     target = session.target(options.target, options.location)
-    bound = resolve_bindings(options.bindings, options.location)
+    bindings = {**options.bindings, **settled_by}
+    bound = resolve_bindings(bindings, options.location)
     sizes = {s: n for s, n in bound.items() if type(n) is int}
     places = {s: e for s, e in bound.items() if isinstance(e, Expr)}
     written = tuple(row for row in kernel.constraints if not isinstance(row, Tunable))

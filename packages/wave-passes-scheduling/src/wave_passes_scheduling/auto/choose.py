@@ -13,7 +13,7 @@ from wave_passes_scheduling.auto.ways import COPIER, Way, ways_for
 from wave_passes_scheduling.auto.work import WIDE, Work, multiplies, work_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
@@ -51,7 +51,10 @@ def choose(request: ChoiceRequest) -> list[Choice]:
     if target.registers is None or target.peaks is None:
         return []
     request = replace(request, target=target)
-    found = [each for work in _works(request) for each in _choices(request, *work)]
+    own = not OWN.isdisjoint(request.options)
+    ways = ways_for(target)[: 1 if own else None]
+    works = _works(request)
+    found = [each for work in works for each in _choices(request, ways, *work)]
     return sorted(found, key=_rank)
 
 
@@ -91,12 +94,14 @@ def _works(request: ChoiceRequest) -> Iterator[tuple[Mapping[Expr, object], Work
 
 
 def _choices(
-    request: ChoiceRequest, values: Mapping[Expr, object], work: Work
+    request: ChoiceRequest,
+    ways: Sequence[Way],
+    values: Mapping[Expr, object],
+    work: Work,
 ) -> Iterator[Choice]:
     """Each configuration for one way to settle the symbols."""
-    own = not OWN.isdisjoint(request.options)
-    room, ways = request.target.memory.lds_bytes, ways_for(request.target)
-    for each in ways[:1] if own else ways:
+    room = request.target.memory.lds_bytes
+    for each in ways:
         way = each.of(work, room - work.kept)
         if not _offered(request, way) or _idle(work, way, request.target):
             continue
