@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -98,7 +99,7 @@ class Footprints:
     @property
     def wave_count(self) -> int:
         """Waves of a workgroup."""
-        return int(np.prod(self._waves, dtype=np.int64))
+        return prod(self._waves)
 
     def of(self, access: SharedAccess) -> Footprint:
         """Bytes that ``access`` may touch, relative to its memory."""

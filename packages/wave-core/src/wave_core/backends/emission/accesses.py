@@ -134,12 +134,17 @@ def _runs(
     for register in range(1, len(offsets) + 1):
         if register < len(offsets):
             step = offsets[register] - offsets[register - 1]
-            same = masks[register] is masks[start]
-            if same and facts.prove(eq(step, 1)):
+            if masks[register] is masks[start] and _is_one(facts, step):
                 continue
         found.append((start, register - start))
         start = register
     return found
+
+
+def _is_one(facts: Facts, step: Expr) -> bool:
+    if step.is_constant:
+        return step.constant_value == 1
+    return facts.prove(eq(step, 1))
 
 
 def _powers(start: int, length: int, widest: int) -> list[tuple[int, int]]:
