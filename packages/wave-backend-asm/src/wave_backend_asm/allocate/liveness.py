@@ -7,7 +7,7 @@ from parts is live from its first part on, and no earlier.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from wave_backend_asm.code import whole
@@ -26,33 +26,29 @@ class Touch(NamedTuple):
 
 @dataclass(frozen=True)
 class Bits:
-    """Where the registers of values stand in a set of bits.
+    """Where the registers of values stand in a set of bits, in order of appearance.
 
     Attributes:
         first: the bit of the first register, by value.
         owners: the value that each bit belongs to.
+        split: values of which some operation touches a part.
     """
 
-    first: dict[Value, int]
-    owners: tuple[Value, ...]
-
-    @classmethod
-    def of(cls, blocks: Sequence[Block]) -> Bits:
-        """Places for all values of a program, in the order of their appearance."""
-        first: dict[Value, int] = {}
-        owners: list[Value] = []
-        for operation in (o for block in blocks for o in block.operations):
-            for part in (*operation.defines, *operation.uses):
-                if part.value not in first:
-                    first[part.value] = len(owners)
-                    owners += [part.value] * part.value.width
-        return cls(first, tuple(owners))
+    first: dict[Value, int] = field(default_factory=dict["Value", int])
+    owners: list[Value] = field(default_factory=list["Value"])
+    split: set[Value] = field(default_factory=set["Value"])
 
     def parts(self, parts: Sequence[Part]) -> int:
-        """The bits of some registers of values."""
+        """The bits of some registers of values; those of new values come last."""
         begins, bits = self.first, 0
         for value, first, width in parts:
-            bits |= ((1 << width) - 1) << (begins[value] + first)
+            begin = begins.get(value)
+            if begin is None:
+                begin = begins[value] = len(self.owners)
+                self.owners.extend([value] * value.width)
+            if width != value.width:
+                self.split.add(value)
+            bits |= ((1 << width) - 1) << (begin + first)
         return bits
 
     def values(self, bits: int) -> list[Value]:
@@ -89,7 +85,7 @@ class Flow:
     @classmethod
     def of(cls, blocks: Sequence[Block]) -> Flow:
         """What is live in a program, the first block of which comes first."""
-        bits = Bits.of(blocks)
+        bits = Bits()
         touched = [bits.touched(block.operations) for block in blocks]
         return cls(blocks, bits, touched, _live_out(blocks, touched))
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.liveness import Bits, Flow, Touch
-    from wave_backend_asm.code import Block, Operation, Part, Value
+    from wave_backend_asm.code import Operation, Part, Value
 
 Span: TypeAlias = tuple[tuple[int, int], ...]
 """Points, as the first and the last of each row of them."""
@@ -43,7 +43,7 @@ class Ranges:
     def of(cls, flow: Flow) -> Ranges:
         """Where the values of a program live."""
         operations = tuple([o for block in flow.blocks for o in block.operations])
-        units, start = _Units(flow.bits, split_values(flow.blocks)), 0
+        units, start = _Units(flow.bits), 0
         held: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for block, behind in zip(flow.touched, flow.behind, strict=True):
             _hold(held, units, block, start, behind)
@@ -86,25 +86,14 @@ def joined(rows: Sequence[tuple[int, int]]) -> Span:
     return tuple(found)
 
 
-def split_values(blocks: Sequence[Block]) -> set[Value]:
-    """Values of which some operation touches a part."""
-    return {
-        part.value
-        for block in blocks
-        for operation in block.operations
-        for part in (*operation.defines, *operation.uses)
-        if part.width != part.value.width
-    }
-
-
 class _Units:
     """Registers that are live one by one, or all of a value together.
 
     A unit is known by the bit of its first register.
     """
 
-    def __init__(self, bits: Bits, split: set[Value]) -> None:
-        self._bits, self._split = bits, split
+    def __init__(self, bits: Bits) -> None:
+        self._bits, self._split = bits, bits.split
         self._of: dict[Part, tuple[int, ...]] = {}
 
     def all(self, value: Value) -> Sequence[int]:

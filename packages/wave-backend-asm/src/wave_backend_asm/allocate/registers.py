@@ -83,12 +83,19 @@ def allocate(
     count, given = len(ranges.operations), fixed or {}
     webs, peak = webs_of(flow, ranges.spans, given, spread), peak_of(ranges)
     free = [web for web in webs if web.values[0] not in given]
+    still = [web for web in webs if web.values[0] in given]
     points = Points(count)
     covers = {web: [*map(points.cover, web.spans)] for web in webs}
     best: Allocation | None = None
+    tried: list[list[Web]] = []
     for order in _ORDERS if Least.of(free, count).within(budget) else ():
+        ordered = sorted(free, key=order)
+        if ordered in tried:
+            continue  # where all may live in the same files, and are as wide
+        tried.append(ordered)
         below = best.total if best is not None else _ANY
-        found = _placed(webs, order, Files(budget, points, covers), given, below)
+        files = Files(budget, points, covers)
+        found = _placed(still, ordered, files, given, below)
         best = found or best
         if best is not None and granted(best.vectors) <= granted(peak.vectors):
             break
@@ -111,20 +118,17 @@ _ORDERS: tuple[_Order, ...] = (
 
 
 def _placed(
-    webs: Sequence[Web], order: _Order, files: Files, fixed: Mapping[Value, Place],
-    below: int,
+    still: Sequence[Web], free: Sequence[Web], files: Files,
+    fixed: Mapping[Value, Place], below: int,
 ) -> Allocation | None:  # fmt: skip
-    """Webs placed in an order.
+    """Webs placed one after the other, beside those that stay where they are.
 
     ``None`` where one does not fit, or where all need ``below`` registers, or more.
     """
     places = {**fixed}
-    for web in webs:
-        if web.values[0] in fixed:
-            files.take(web, fixed[web.values[0]])
-    for web in sorted(webs, key=order):
-        if web.values[0] in fixed:
-            continue
+    for web in still:
+        files.take(web, fixed[web.values[0]])
+    for web in free:
         place = files.place(web)
         if place is None or files.total >= below:
             return None

@@ -25,14 +25,14 @@ class Names:
         registers: by name.
     """
 
-    def __init__(self, webs: Sequence[Web], split: set[Value], bits: Bits) -> None:
-        """``split`` are values whose registers are touched one by one."""
+    def __init__(self, webs: Sequence[Web], bits: Bits) -> None:
+        """Registers that are touched one by one have names of their own."""
         self.registers: dict[Hashable, Registers] = {}
         self._first: dict[Value, int] = {}
         self._split: set[Value] = set()
         self._bits = bits
         for web in webs:
-            apart = not split.isdisjoint(web.values)
+            apart = not bits.split.isdisjoint(web.values)
             self._first |= dict.fromkeys(web.values, len(self.registers))
             self._split.update(web.values if apart else ())
             row = Registers(_sort(web), 1 if apart else web.width)

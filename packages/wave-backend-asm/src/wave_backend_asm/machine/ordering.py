@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.liveness import Flow, backwards, most_live
-from wave_backend_asm.allocate.ranges import split_values
 from wave_backend_asm.allocate.webs import webs_of
 from wave_backend_asm.machine.effects import effects_of
 from wave_backend_asm.machine.instruction import Copy, Instruction
@@ -58,7 +57,7 @@ class Orders:
         self._blocks, self._flow = blocks, flow
         self._chip, self._budget = chip, budget
         webs = webs_of(flow, dict.fromkeys(flow.bits.first, ()), fixed, spread)
-        self._names = Names(webs, split_values(flow.blocks), flow.bits)
+        self._names = Names(webs, flow.bits)
         self._scalars, vectors = most_live(flow)
         self._fits = vectors <= budget.vector
         self.alike = min(budget.vector, Budget.beside(vectors).vector)
@@ -154,15 +153,17 @@ class _Program:
 
     def _price(self, group: Group) -> Price:
         """What a group costs: the unit is that of what is waited for longest."""
-        return reduce(_together, [price_of(each, self.chip) for each in group])
+        prices = [price_of(each, self.chip) for each in group]
+        return prices[0] if len(prices) == 1 else reduce(_together, prices)
 
     def _node(self, group: Group, price: Price) -> Node:
         """What a group reads and writes."""
+        names = self.names
         reads: set[Hashable] = set()
         writes: set[Hashable] = set()
         for each in group:
-            reads.update(self.names.of(each.uses))
-            writes.update(self.names.of(each.defines))
+            reads.update(names.of(each.uses))
+            writes.update(names.of(each.defines))
             if isinstance(each, Instruction):
                 effects = effects_of(each)
                 reads |= effects.reads

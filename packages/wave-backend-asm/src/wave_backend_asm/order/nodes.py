@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from typing import NamedTuple
 
 Things = frozenset[Hashable]
@@ -39,8 +38,7 @@ class Price(NamedTuple):
         return self.busy + self.latency if self.latency else 0
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """One operation, or several that stay together.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from wave_isa_amdgcn.step import Step
@@ -38,8 +39,7 @@ class Groups:
 NO_GROUPS = Groups()
 
 
-@dataclass(frozen=True, eq=False)
-class Issued:
+class Issued(NamedTuple):
     """One instruction, and what of it is not done when the next one begins.
 
     Attributes:
@@ -56,7 +56,7 @@ class Issued:
     counter: str = ""
     pending: int = 0
     scalar: bool = False
-    demands: Mapping[str, int] = field(default_factory=dict[str, int])
+    demands: Mapping[str, int] = MappingProxyType({})
     groups: Groups = NO_GROUPS
 
 
