@@ -1,4 +1,4 @@
-"""Makes the modules beside this file importable, the examples, and some kernels."""
+"""Makes the modules beside this file importable, the examples, and references."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(workspace.ROOT / "examples"))
+sys.path.append(str(workspace.ROOT / "benchmarks"))
 sys.path.append(str(workspace.ROOT / "packages" / "wave-passes-scheduling" / "tests"))
 
 

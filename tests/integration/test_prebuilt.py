@@ -7,20 +7,19 @@ import os
 import subprocess
 import sys
 import venv
-from itertools import accumulate, pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
 import torch
-import torch.nn.functional as torch_functions
+from prebuilt_references import REFERENCES, Draw, called
 
 import workspace
 from wave_core.compile.emission import emit
 from wave_kernels import __version__
 from wave_kernels.building import compiling
 from wave_kernels.building.calls import every_call
-from wave_kernels.prebuilt import PACKAGE, Prebuilt, sources_digest
+from wave_kernels.prebuilt import PACKAGE, Prebuilt, row_of, sources_digest
 from wave_runtime import (
     Artifact,
     Index,
@@ -37,74 +36,33 @@ from wave_runtime.manifest import digest
 TARGETS = {"gfx942": "emulator", "gfx950": "emulator", "sm_90a": "emulator-ptx"}
 
 
-def random(*shape, dtype):
-    return torch.randn(shape).to(dtype)
-
-
-def softmax(dtype, rows, length):
-    x = random(rows, length, dtype=dtype)
-    return [x], x.double().softmax(-1), 1e-5
-
-
-def rms_norm(dtype, rows, length):
-    x, weight = random(rows, length, dtype=dtype), random(length, dtype=dtype)
-    wide = x.double()
-    root = (wide.square().mean(-1, keepdim=True) + 1e-5).sqrt()
-    return [x, weight, 1e-5], wide / root * weight.double(), 1e-5
-
-
-def matmul(dtype, m, n, k, *, ending=lambda sums: sums):
-    a, b = random(m, k, dtype=dtype), random(n, k, dtype=dtype)
-    return [a, b], ending(a.double() @ b.double().mT), 1e-3 * k
-
-
-def attention(dtype, b, h, m, keys, d, group):
-    q = random(b, h, m, d, dtype=dtype)
-    k, v = (random(b, h // group, keys, d, dtype=dtype) for _ in range(2))
-    wide = (each.double().repeat_interleave(group, 1) for each in (k, v))
-    mask = torch.ones(m, keys, dtype=torch.bool).tril(keys - m)
-    wanted = torch_functions.scaled_dot_product_attention(
-        q.double(), *wide, attn_mask=mask
-    )
-    return [q, k, v], wanted, 4e-3
-
-
-def attention_decode(dtype, lengths, heads, group):
-    slots, ends = sum(lengths) + 3, torch.tensor([0, *accumulate(lengths)]).int()
-    q = random(len(lengths), heads, group, 128, dtype=dtype)
-    k, v = (random(slots, heads, 128, dtype=dtype) for _ in range(2))
-    table = torch.randperm(slots)[: sum(lengths)].int()
-    pages = [table[start:end].long() for start, end in pairwise(ends.tolist())]
-    wide = [(k[page].double(), v[page].double()) for page in pages]
-    powers = [
-        torch.einsum("hmd,shd->hms", one.double(), keys) * 128**-0.5
-        for one, (keys, _) in zip(q, wide, strict=True)
-    ]
-    wanted = [
-        torch.einsum("hms,shd->hmd", each.softmax(-1), values)
-        for each, (_, values) in zip(powers, wide, strict=True)
-    ]
-    return [q, k, v, ends, table], torch.stack(wanted), 4e-3
-
-
 CASES = {
-    "softmax-f16-1024": lambda: softmax(torch.float16, 3, 1024),
-    "rms_norm-bf16-1024": lambda: rms_norm(torch.bfloat16, 2, 1024),
-    "matmul-f16-nt-silu": lambda: matmul(
-        torch.float16, 17, 9, 35, ending=torch_functions.silu
-    ),
-    "attention-f16-bhsd-d64-causal-group4": lambda: attention(
-        torch.float16, 1, 4, 70, 75, 64, 4
-    ),
+    "softmax-f16-1024": 3,
+    "rms_norm-bf16-1024": 2,
+    "matmul-f16-nt-silu": 17,
+    "attention-f16-bhsd-d64-causal-group4": 17,
+    "gated_activation-f32-gelu": 3,
+    "rotary_embedding-bf16-d64": 3,
+    "cross_entropy-f32": 3,
+    "route_tokens-8x14336": 3,
+    "group_tokens-128x768": 17,
+    "combine_tokens-f16-128x768": 3,
+    "attention_decode-f16-d128-merge": 2,
 }
+"""Rows that each is called with."""
+
 LARGE = {
-    "attention_decode-f16-d128-paged-group4": lambda: attention_decode(
-        torch.float16, (1, 70, 129), 2, 4
-    ),
-    "matmul-bf16-nt-4096x4096-m16": lambda: matmul(torch.bfloat16, 5, 4096, 4096),
-    "matmul-bf16-nt-4096x4096-m4096": lambda: matmul(torch.bfloat16, 3, 4096, 4096),
+    "layer_norm-f32-1024": 3,
+    "gather_rows-bf16": 17,
+    "attention_varlen-bf16-d128-paged-one": 1,
+    "attention_decode-f16-d128-paged-group4": 1,
+    "attention_decode-bf16-d128-paged-parts": 1,
+    "matmul-bf16-nt-4096x4096-m16": 5,
+    "matmul-bf16-nt-4096x4096-m4096": 3,
+    "matmul_nbits-f16-u4-g128-4096x4096-m16": 3,
+    "grouped_matmul-f16-128x768-m16": 17,
+    "grouped_swiglu-f16-128x768-m16": 3,
 }
-ULP = {torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 
 
 def built(name, target):
@@ -123,12 +81,19 @@ def built(name, target):
     return Artifact(msgspec.structs.replace(artifact.manifest, **fields), text)
 
 
-def check(name, target, make):
-    given, wanted, accuracy = make()
-    out = torch.full(wanted.shape, torch.nan, dtype=given[0].dtype)
-    LoadedKernel(built(name, target), open_device(TARGETS[target]))(*given, out)
-    scale = max(1.0, float(wanted.abs().max()))
-    assert (out.double() - wanted).abs().max() <= accuracy + ULP[out.dtype] * scale
+def check(name, target, rows):
+    call, artifact = compiling.calls()[name], built(name, target)
+    entry = compiling.entry_of(call, call.request, artifact.manifest, name)
+    draw = Draw(row_of(entry), "cpu", rows)
+    given, wanted = REFERENCES[call.function](draw)
+    kernel = LoadedKernel(artifact, open_device(TARGETS[target]))
+    assert all(error <= limit for error, limit in called(kernel, draw, given, wanted))
+
+
+def test_every_function_that_is_built_has_a_reference_and_a_case():
+    functions = {call.function for call in every_call()}
+    assert {*REFERENCES} == functions
+    assert {name.partition("-")[0] for name in CASES | LARGE} == functions
 
 
 @pytest.mark.covering(1)
