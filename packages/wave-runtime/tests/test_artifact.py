@@ -11,6 +11,7 @@ import pytest
 from wave_runtime import (
     Artifact,
     ArtifactError,
+    BindingInfo,
     Manifest,
     TensorMapInfo,
     load_artifact,
@@ -51,6 +52,8 @@ def test_a_manifest_that_names_no_form_is_of_an_amd_code_object(manifest):
         {"format": 99},
         {"grid": ()},
         {"threads": 0},
+        {"threads": 1025},
+        {"bindings": (BindingInfo("b", "f16", (), written=False),) * 2},
         {"parameters": ("a", "b")},
         {"code_bytes": -1},
         {"tensor_maps": (TensorMapInfo("a", (64,)),)},

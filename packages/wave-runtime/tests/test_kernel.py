@@ -318,6 +318,16 @@ def test_extents_that_follow_from_a_symbol_give_its_value(
     assert struct.unpack("<iif", words) == (3, 64, 1.0)
 
 
+def test_sizes_beyond_32_bits_are_refused(changed, manifest, artifact):
+    shapes = ("M // 1000000000", "N"), ("N", "N")
+    rows = zip(manifest.bindings, shapes, strict=True)
+    bindings = [msgspec.structs.replace(row, shape=shape) for row, shape in rows]
+    made = changed(bindings=tuple(bindings), grid=("1",))
+    kernel = LoadedKernel(Artifact(made, artifact.code), open_device("null"))
+    with pytest.raises(LaunchRefused, match="M is 3000000000"):
+        kernel(matrix(3, 5), 1.0, matrix(5, 5))
+
+
 def test_second_axis_may_be_longer(changed, artifact):
     made = Artifact(changed(grid=("1", "M * 20000000")), artifact.code)
     kernel = LoadedKernel(made, open_device("null"))

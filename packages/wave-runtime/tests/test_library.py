@@ -135,6 +135,12 @@ def test_a_number_of_a_shape_is_a_size_that_was_fixed(artifact):
         assert choose(rows, of_tensors(given), HOPPER, "add").entry is found
 
 
+NO_PACKAGES = (
+    *("no_such_package_of_kernels", "no_such.package", "prebuilt_kernels.more", "json"),
+    *("", ".", ".json", "__main__", "a/b", "a b", "\0", "json:x"),
+)
+
+
 def test_installed_libraries_are_found_and_not_imported(
     artifact, tmp_path, monkeypatch
 ):
@@ -143,7 +149,7 @@ def test_installed_libraries_are_found_and_not_imported(
     (folder / "__init__.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("mine", "prebuilt_kernels", library.GROUP)
-    gone = EntryPoint("gone", "no_such_package_of_kernels", library.GROUP)
-    monkeypatch.setattr(library, "entry_points", lambda group: [point, gone])
+    others = [EntryPoint("gone", value, library.GROUP) for value in NO_PACKAGES]
+    monkeypatch.setattr(library, "entry_points", lambda group: [*others, point])
     assert library_folders() == {"mine": folder}
     assert "prebuilt_kernels" not in sys.modules

@@ -143,7 +143,7 @@ def _agrees(wanted: Sequence[str], shape: Sequence[int], sizes: dict[str, int]) 
     if len(wanted) != len(shape):
         return False
     for extent, value in zip(wanted, shape, strict=True):
-        if extent.isdecimal() and int(extent) != value:
+        if extent.isdecimal() and extent != str(value):
             return False
         if extent.isidentifier() and sizes.setdefault(extent, value) != value:
             return False
@@ -153,7 +153,7 @@ def _agrees(wanted: Sequence[str], shape: Sequence[int], sizes: dict[str, int]) 
 def _distance(entry: Entry, sizes: Mapping[str, int]) -> float:
     """How many doublings the sizes are from those that tiles were chosen for."""
     pairs = ((sizes[n], value) for n, value in entry.tuned.items() if n in sizes)
-    return sum(abs(log2(max(1, have) / max(1, want))) for have, want in pairs)
+    return sum(abs(log2(max(1, have)) - log2(max(1, want))) for have, want in pairs)
 
 
 def _why(entry: Entry, count: int) -> str:

@@ -19,12 +19,15 @@ from wave_runtime.errors import ArtifactError
 MAX_TEXT = 10_000
 """Characters of one expression; longer ones come from no compiler."""
 
+MAX_VALUE = 1 << 63
+"""What no count or extent reaches; products of large sizes can."""
+
 MAX_DEPTH = 100
 """Nesting of one expression."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<number>\d+)
+    (?P<number>[0-9]{1,18})
   | (?P<quoted>sym"(?:[^"\\]|\\.)*")\??
   | (?P<name>[A-Za-z_$](?:[A-Za-z0-9_$.:]*[A-Za-z0-9_$])?)\??
   | (?P<sign>//|<=|>=|==|!=|[-+*%<>(),])
@@ -95,14 +98,18 @@ class GridExpression:
         """The value.
 
         Raises:
-            ArtifactError: where a symbol has no value, or a divisor is zero.
+            ArtifactError: where a symbol has no value, a divisor is zero, or the value
+                is beyond all counts.
         """
         try:
-            return self._code(values)
+            found = self._code(values)
         except KeyError as error:
             raise ArtifactError(f"no value for {error.args[0]!r}") from None
         except (ZeroDivisionError, TypeError, RecursionError):
             raise ArtifactError(f"cannot evaluate {self.text!r}") from None
+        if abs(found) >= MAX_VALUE:
+            raise ArtifactError(f"{self.text!r} is beyond 64 bits")
+        return found
 
     def __repr__(self) -> str:
         """The text."""

@@ -7,7 +7,8 @@ and a manifest that of its code, so that who signs the index signs everything.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -24,7 +25,7 @@ from wave_runtime.artifact import (
 )
 from wave_runtime.errors import ArtifactError
 from wave_runtime.kernel import LoadedKernel
-from wave_runtime.manifest import FORMS, digest
+from wave_runtime.manifest import FORMS, decoded, digest
 from wave_runtime.signing import SIGNATURE, Trust
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ FORMAT = 1
 
 GROUP = "wave_runtime.libraries"
 """The entry-point group of installed libraries; a value names a package of data, which
-is found and not imported."""
+is in no other, and is found and not imported."""
 
 _PLACE = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}(/[A-Za-z0-9_][\w.-]{0,127}){0,7}"
@@ -113,10 +114,7 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises:
             ArtifactError: where it is no index.
         """
-        try:
-            found = msgspec.json.decode(data, type=cls)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ArtifactError(f"not an index of a library: {error}") from None
+        found = decoded(data, cls, "an index of a library")
         if found.format != FORMAT:
             raise ArtifactError(
                 f"library format {found.format}; this version reads {FORMAT}"
@@ -126,6 +124,10 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ArtifactError(f"{entry.place!r} is no place in a library")
             if entry.form not in FORMS:
                 raise ArtifactError(f"{entry.form!r} is no form of code")
+        places = Counter(entry.place for entry in found.entries)
+        for place, count in places.items():
+            if count > 1:
+                raise ArtifactError(f"{count} kernels are at {place!r}")
         return found
 
 
@@ -214,12 +216,20 @@ class Library:
 def library_folders() -> Mapping[str, Path]:
     """The folders of installed libraries, by the names of their entry points.
 
-    Nothing of them is imported or read.
+    Nothing of them is imported or read. What names no package has none.
     """
     found: dict[str, Path] = {}
     for point in entry_points(group=GROUP):
-        spec = find_spec(point.value.partition(":")[0])
-        for folder in (spec and spec.submodule_search_locations) or ():
-            if (Path(folder) / INDEX).is_file():
-                found[point.name] = Path(folder)
+        for folder in _folders_of(point.value.partition(":")[0]):
+            if (folder / INDEX).is_file():
+                found[point.name] = folder
     return found
+
+
+def _folders_of(package: str) -> Sequence[Path]:
+    """Where a package is; to find one inside of another would import that."""
+    try:
+        spec = find_spec(package) if package.isidentifier() else None
+    except (ImportError, ValueError):
+        return ()
+    return [Path(each) for each in (spec and spec.submodule_search_locations) or ()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import TypeVar
 
 import msgspec
 
@@ -17,6 +18,8 @@ MAX_MANIFEST = 1 << 20
 
 MAX_PARAMETERS = 4096
 MAX_GRID_AXES = 3
+MAX_THREADS = 1024
+"""Of a workgroup. Source: the limit of both HIP and CUDA, `maxThreadsPerBlock`."""
 
 WORDS = {
     **dict.fromkeys(("i8", "i16", "i32", "u8", "u16", "u32"), 1),
@@ -37,6 +40,8 @@ MOST_BOX = 256
 
 MOST_DIMENSIONS = 5
 SWIZZLES = (0, 32, 64, 128)
+
+Record = TypeVar("Record")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]{0,255}")
 
@@ -142,12 +147,22 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         if len(data) > MAX_MANIFEST:
             raise ArtifactError(f"a manifest of {len(data)} bytes")
-        try:
-            found = msgspec.json.decode(data, type=cls)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ArtifactError(f"not a manifest: {error}") from None
+        found = decoded(data, cls, "a manifest")
         check(found)
         return found
+
+
+def decoded(data: bytes, kind: type[Record], what: str) -> Record:
+    """A record from its text form.
+
+    Raises:
+        ArtifactError: where it is not ``what`` it should be.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as error:
+        # What msgspec finds, and bytes that are no UTF-8.
+        raise ArtifactError(f"not {what}: {error}") from None
 
 
 def digest(data: bytes) -> str:
@@ -176,15 +191,17 @@ def check(manifest: Manifest) -> None:
     if not 1 <= len(manifest.grid) <= MAX_GRID_AXES:
         raise ArtifactError(f"a grid of {len(manifest.grid)} axes")
     sizes = (manifest.threads, manifest.wave_size, manifest.max_extent)
+    if manifest.threads > MAX_THREADS:
+        raise ArtifactError(f"{manifest.threads} threads of a workgroup")
     if min(sizes) <= 0 or manifest.lds_bytes < 0 or manifest.code_bytes < 0:
         raise ArtifactError("a size that is not positive")
     _check_arguments(manifest)
 
 
 def _check_arguments(manifest: Manifest) -> None:
-    tensors = {row.name for row in manifest.bindings}
-    scalars = {row.name for row in manifest.constants if row.parameter}
-    if sorted(tensors | scalars) != sorted(manifest.parameters) or tensors & scalars:
+    names = [row.name for row in manifest.bindings]
+    names += [row.name for row in manifest.constants if row.parameter]
+    if sorted(names) != sorted(manifest.parameters) or len({*names}) < len(names):
         raise ArtifactError("parameters and arguments of the code differ")
     for row in manifest.constants:
         if WORDS.get(row.dtype) != row.words:

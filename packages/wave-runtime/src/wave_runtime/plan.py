@@ -108,9 +108,15 @@ class Planner:
             yield {DEVICE_SYMBOL.format(i): at for i, at in enumerate(coordinates)}
 
     def _words(self, values: Mapping[str, int]) -> bytes:
-        return struct.pack(
-            f"<{len(self._sizes)}i", *[values[name] for name in self._sizes]
-        )
+        sizes = [values[name] for name in self._sizes]
+        try:
+            return struct.pack(f"<{len(sizes)}i", *sizes)
+        except struct.error:
+            name = max(self._sizes, key=lambda name: abs(values[name]))
+            raise LaunchRefused(
+                f"{name} is {values[name]}: the kernel takes sizes of 32 bits",
+                Misfit.EXTENT,
+            ) from None
 
     def _counts(self, values: Mapping[str, int]) -> Grid:
         counts = [max(0, expression(values)) for expression in self._grid]
