@@ -53,15 +53,15 @@ def test_a_long_sequence_is_cut_in_parts(monkeypatch):
     made = []
     launch = attention_decode.__globals__["launch"]
 
-    def counted(make, what, sizes, *others):
-        made.append((make.__name__, what, sizes))
-        return launch(make, what, sizes, *others)
+    def counted(make, what, sizes, arguments, dynamic):
+        made.append((make.__name__, what, arguments))
+        return launch(make, what, sizes, arguments, dynamic)
 
     monkeypatch.setitem(attention_decode.__globals__, "launch", counted)
     check([1030])
     assert [name for name, *_ in made] == ["decode_attention_kernel", "merge_kernel"]
     assert made[0][1]["decoding"].parts
-    assert made[1][2]["SPLIT"] == 4
+    assert made[1][2][0].shape[1] == 4
     made.clear()
     check([255], window=200)
     assert [what["decoding"].parts for _, what, _ in made] == [False]

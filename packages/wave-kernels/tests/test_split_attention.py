@@ -6,8 +6,9 @@ import pytest
 import torch
 from attention_formula import assert_accurate, attended
 
+from wave_core.compile import default_session
 from wave_kernels.definitions.split_attention import STEP
-from wave_kernels.functions import attention, split_attention
+from wave_kernels.functions import attention, launches, split_attention
 
 VARIANTS = {
     "plain": {},
@@ -28,13 +29,13 @@ VARIANTS = {
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The requests of the calls of a test."""
+    """In how many parts the calls of a test cut keys."""
     found = []
     launch = split_attention.launch
 
-    def kept(make, what, sizes, *others):
-        found.append((what["cut"], sizes))
-        return launch(make, what, sizes, *others)
+    def kept(make, what, sizes, arguments, dynamic):
+        found.append(arguments[-1].shape[1] if what["cut"].parts else 1)
+        return launch(make, what, sizes, arguments, dynamic)
 
     monkeypatch.setattr(split_attention, "launch", kept)
     return found
@@ -43,6 +44,15 @@ def asked(monkeypatch):
 def tensors(*, b=2, h=6, kvh=2, m=1, s=513, d=20, dv=17, dtype=torch.float16):
     shapes = (b, h, m, d), (b, kvh, s, d), (b, kvh, s, dv)
     return [torch.randn(shape).to(dtype) for shape in shapes]
+
+
+def words_of(variant, queries, keys, dtype):
+    """The arguments of a variant, with a bias where it has one."""
+    words, whole = dict(VARIANTS[variant]), {"b": 2, "h": 6, "m": queries}
+    if dims := words.get("bias"):
+        shape = [size if dim in dims else 1 for dim, size in whole.items()]
+        words["bias"] = torch.randn(*shape, keys).to(dtype)
+    return words
 
 
 def check(given, layout="bhsd", **variant):
@@ -66,45 +76,61 @@ def test_parts_and_variants(
     asked, monkeypatch, dtype, variant, layout, kvh, queries, keys
 ):
     monkeypatch.setattr(split_attention, "_HELD", 8)
-    words = dict(VARIANTS[variant])
-    if dims := words.get("bias"):
-        whole = {"b": 2, "h": 6, "m": queries}
-        shape = [size if dim in dims else 1 for dim, size in whole.items()]
-        words["bias"] = torch.randn(*shape, keys).to(dtype)
+    words = words_of(variant, queries, keys, dtype)
     check(tensors(kvh=kvh, m=queries, s=keys, dtype=dtype), layout, **words)
     assert asked
 
 
 def test_tiles_of_several_waves(asked):
     check(tensors(b=1, h=10, kvh=1, m=6, s=300), causal=True)
-    assert asked[0][0].splits > 1
+    assert asked[0] > 1
 
 
 def test_values_wider_than_those_of_a_workgroup(asked):
     check(tensors(s=300, d=24, dv=200))
-    assert asked[0][0].splits > 1
+    assert asked[0] > 1
 
 
 def test_parts_fill_the_units_and_none_is_empty(asked):
-    for b, keys, wanted in (
-        (1, 1024, (8, True, 128)),
-        (1, 1031, (8, False, 192)),
-        (2, 1024, (4, True, 256)),
-        (9, 1024, (1, True, 1024)),
-    ):
+    for b, keys, wanted in ((1, 1024, 8), (1, 1031, 6), (2, 1024, 4), (9, 1024, 1)):
         attention(*tensors(b=b, s=keys))
-        cut, sizes = asked[-1]
-        assert (cut.splits, cut.even, sizes["K2"]) == wanted
-        assert cut.splits * STEP <= keys
+        assert asked[-1] == wanted
+        share = -(-keys // (wanted * STEP)) * STEP
+        assert (wanted - 1) * share < keys
+    attention(*tensors(s=600), window=200)
+    assert asked[-1] == 1
 
 
-def test_many_queries_or_few_keys_have_no_parts(asked):
+def test_many_queries_and_sequences_that_attend_to_themselves_have_no_parts(asked):
     attention(*tensors(m=22, s=300))
-    attention(*tensors(s=255))
-    attention(*tensors(s=300), window=200)
-    attention(*tensors(b=9, m=6, s=300))
-    attention(*tensors(b=9, kvh=6, s=300))
+    attention(*tensors(m=20, s=20))
     assert not asked
+
+
+def test_a_cache_that_grows_needs_no_further_kernel(monkeypatch):
+    made = []
+    compiled = launches.wave_compile
+
+    def counted(options, kernel):
+        made.append(kernel)
+        return compiled(options, kernel)
+
+    monkeypatch.setattr(launches, "wave_compile", counted)
+    default_session().forget()
+    query, key, value = tensors(b=1, s=1999, d=16, dv=16)
+    lengths = (*range(1, 200), *range(200, 2000, 257))
+    for keys in lengths:
+        seen = key[:, :, :keys], value[:, :, :keys]
+        found = attention(query, *seen, causal=True)
+        assert_accurate(found, attended(query, *seen), seen[1])
+    assert len(made) == 3, "keys whole, keys in parts, and what merges these"
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("keys", [1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1021])
+def test_keys_at_and_beside_the_edges_of_tiles_and_parts(keys, variant):
+    check(tensors(m=2, s=keys), **words_of(variant, 2, keys, torch.float16))
 
 
 def test_rows_that_see_no_key_and_numbers_that_are_none():

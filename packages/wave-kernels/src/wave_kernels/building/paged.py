@@ -57,8 +57,7 @@ def _decoding(dtype: torch.dtype, group: int, parts: int) -> Call:
 
 def _merging(dtype: torch.dtype) -> Call:
     call, tag = _decode(dtype, 1, _PARTS), f"{word(dtype)}-d{CHANNELS}-merge"
-    left = ("SPLIT", "HEADS")
-    return Call("attention_decode", {"merge": True}, tag, call, left, launch=1)
+    return Call("attention_decode", {"merge": True}, tag, call, (), launch=1)
 
 
 def _decode(dtype: torch.dtype, group: int, parts: int) -> Any:

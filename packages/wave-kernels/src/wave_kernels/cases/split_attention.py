@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
@@ -19,7 +18,10 @@ from wave_kernels.cases.head_attention import (
 )
 from wave_kernels.cases.sizes import poisoned, with_defaults
 from wave_kernels.definitions.attention_scores import LOG2_E
+from wave_kernels.definitions.attention_tiles import ROOM, B
+from wave_kernels.definitions.decode_attention import SEQUENCES, SPLIT
 from wave_kernels.definitions.split_attention import (
+    KEYS,
     STEP,
     Cut,
     split_attention_kernel,
@@ -49,7 +51,7 @@ def split_attention_case(
     sizes, usual = with_defaults(shape, _SIZES), with_defaults(settings, _USUAL)
     case = asked(sizes, {**settings, **usual, "LSE": 0})
     made = _Split(case, usual["SPLIT"])
-    refuse_empty_parts(made.keys, STEP, made.split)
+    refuse_empty_parts(made.keys, made.share, made.split)
     heads, scoring = case.heads, case.scoring
     written = 3 + bool(scoring.bias) + scoring.alibi
     words = {"LAYOUT": heads.layout, "DTYPE": str(heads.dtype)}
@@ -57,7 +59,9 @@ def split_attention_case(
         kernel=split_attention_kernel(
             case.scale * LOG2_E, heads=heads, cut=made.cut, scoring=scoring
         ),
-        options=tkl.WaveCompileOptions(subs=made.subs, target=target),
+        options=tkl.WaveCompileOptions(
+            subs=made.subs, dynamic_symbols=made.dynamic, target=target
+        ),
         shape=sizes,
         settings={
             **usual,
@@ -87,44 +91,39 @@ class _Split:
         return min(every, self.asked.sizes["M"] + window - 1) if window else every
 
     @property
-    def ends(self) -> list[int]:
-        """Where parts begin among the keys that are seen, and the last one ends."""
-        steps = -(-self.keys // STEP)
-        return [
-            min(i * steps // self.split * STEP, self.keys)
-            for i in range(self.split + 1)
-        ]
-
-    @property
     def share(self) -> int:
-        """The most keys that a part has."""
+        """How many keys a part has, but for the last."""
         return -(-self.keys // (self.split * STEP)) * STEP
 
     @property
     def cut(self) -> Cut:
         """As the kernel has it."""
-        even = self.share * self.split == self.keys
-        return Cut(self.split, even, self.asked.sizes["M"])
+        return Cut(self.split > 1, self.asked.sizes["M"])
 
     @property
     def subs(self) -> dict[Any, int]:
-        """All symbols of the kernel but those of tiles."""
+        """The symbols of the kernel that are no tiles, and do not differ by launch."""
         sizes, group = self.asked.sizes, self.asked.heads.group
         found = {name: sizes[name] for name in ("K1", "N")}
-        found |= {"SEQUENCES": sizes["B"], "B": sizes["B"] * self.split}
         found |= {"HEADS": sizes["H"], "H": sizes["H"] // group}
         found |= {"QUERIES": sizes["M"], "M": sizes["M"] * group}
-        found |= {"KEYS": sizes["K2"], "K2": self.share, "BLOCK_B": 1, "BLOCK_H": 1}
+        found |= {"K2": ROOM, "BLOCK_B": 1, "BLOCK_H": 1}
         found |= {"BLOCK_N": min(max(1 << (sizes["N"] - 1).bit_length(), 16), 128)}
         return {getattr(tkl.sym, name): value for name, value in found.items()}
+
+    @property
+    def dynamic(self) -> list[Any]:
+        """The symbols that arguments bind with each launch."""
+        return [B, SEQUENCES, KEYS, *([SPLIT] if self.cut.parts else [])]
 
     def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:
         """Random operands, and poisoned results of parts."""
         *operands, output = self.asked.arguments(rng)
         rows = (len(output) * self.split, *output.shape[1:])
         results = [poisoned(rows, self.asked.heads.result)]
-        if self.split > 1:
-            results.append(poisoned(rows[:-1], tkl.f32))
+        if self.cut.parts:
+            sums = (len(output), self.split, *rows[1:-1])
+            results.append(poisoned(sums, tkl.f32))
         return [*operands, *results]
 
     def reference(self, arguments: Sequence[Any]) -> list[Any]:
@@ -136,11 +135,10 @@ class _Split:
         query, key, value = map(case.by_heads, (query, key, value))
         scores = case.scores(query @ key.swapaxes(-1, -2) * case.scale, added) * LOG2_E
         parts: list[tuple[Any, Any]] = []
-        for begin, end in pairwise(self.ends):
-            own = slice(first + begin, first + end)
+        for begin in range(first, first + self.keys, self.share):
+            own = slice(begin, begin + self.share)
             found, sums = softmax_product(scores[..., own], value[:, :, own])
             sums = case.turned(sums[..., None])[..., 0] / np.log(2)
             parts.append((case.turned(found), sums))
-        stacked = [np.stack(each, 1) for each in zip(*parts, strict=True)]
-        found = [each.reshape(-1, *each.shape[2:]) for each in stacked]
-        return found if self.split > 1 else found[:1]
+        found, sums = (np.stack(each, 1) for each in zip(*parts, strict=True))
+        return [found.reshape(-1, *found.shape[2:]), sums][: 1 + self.cut.parts]

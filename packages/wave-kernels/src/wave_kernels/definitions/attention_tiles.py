@@ -63,6 +63,9 @@ TILES = tkw.Tunable(
     ),
 )
 
+ROOM = 1 << 20
+"""Rows that a loop has room for whose number comes with the launch, or from memory."""
+
 AT_ONCE = 256
 """Workgroups: most chips run fewer at a time, of this size."""
 

@@ -42,7 +42,12 @@ from wave_kernels.definitions.attention_tiles import (
     N,
     spread,
 )
-from wave_kernels.definitions.decode_attention import HEADS, LEAD, SEQUENCES
+from wave_kernels.definitions.decode_attention import (
+    HEADS,
+    LEAD,
+    SEQUENCES,
+    SPLIT,
+)
 from wave_kernels.definitions.operands import declared
 
 if TYPE_CHECKING:
@@ -57,7 +62,7 @@ MOST_ROWS = 64
 """Of a tile: more than these are several, for each of which keys are read."""
 
 STEP = 64
-"""Keys that parts have a multiple of, but for the last."""
+"""Keys that parts have a multiple of, but for the last, whatever the tile."""
 
 _PART = tkw.WORKGROUP_2
 """The part of a workgroup, among those of all sequences."""
@@ -75,50 +80,55 @@ class Cut:
     """How the keys of few queries are spread.
 
     Attributes:
-        splits: In how many parts those keys of a sequence are cut that some query sees.
-            They have equally many times `STEP`, or one more of some; none is empty.
-        even: Whether all have ``K2``, which is the most.
+        parts: Whether those keys of a sequence that some query sees are cut in
+            ``SPLIT`` parts, each of so many times `STEP` as the others, but for the
+            last ones, which have fewer, or none.
         queries: Of a sequence.
     """
 
-    splits: int = 1
-    even: bool = False
+    parts: bool = False
     queries: int = 1
+
+    @property
+    def splits(self) -> Any:
+        """How many workgroups share a sequence."""
+        return SPLIT if self.parts else 1
 
     def first(self, window: int) -> Any:
         """The first key of a workgroup's part."""
-        return self._unseen(window) + self._begin(_PART % self.splits, window)
+        if not self.parts:
+            return self._unseen(window)
+        return self._unseen(window) + _PART % SPLIT * self._share(window)
 
     def keys(self, window: int) -> Any:
         """How many keys a workgroup's part has."""
-        if self.even:
-            return K2
-        seen, part = KEYS - self._unseen(window), _PART % self.splits
-        end = sympy.Min(self._begin(part + 1, window), seen)
-        return end - self._begin(part, window)
+        left = KEYS - self.first(window)
+        if not self.parts:
+            return left
+        return sympy.Max(sympy.Min(left, self._share(window)), 0)
 
     def _unseen(self, window: int) -> Any:
         """How many keys, the first ones, no query sees."""
         return sympy.Max(KEYS - self.queries - window + 1, 0) if window else 0
 
-    def _begin(self, part: Any, window: int) -> Any:
-        """Where a part begins among the keys that are seen."""
-        if self.even:
-            return part * K2
-        steps = sympy.ceiling((KEYS - self._unseen(window)) / STEP)
-        return part * steps // self.splits * STEP
+    def _share(self, window: int) -> Any:
+        """How many keys a part has, but for the last ones."""
+        seen = KEYS - self._unseen(window)
+        return sympy.ceiling(seen / (SPLIT * STEP)) * STEP
 
     def scoring(self, asked: Scoring) -> Scoring:
         """What is done to a part's scores; the last query stands at the last key."""
         offset = KEYS - self.queries - self.first(asked.window)
         own = replace(asked, offset=offset, turn=self.queries, complete=True)
-        return replace(own, keys=self.keys(asked.window))
+        own = replace(own, keys=self.keys(asked.window))
+        # One query stands at the last key, and sees whatever its window leaves.
+        return own if self.queries > 1 else replace(own, causal=False, window=0)
 
 
 def split_attention_kernel(
     scale: float, *, heads: Heads, cut: Cut, scoring: Scoring = PLAIN
 ) -> Any:
-    """Attention of ``B`` parts of sequences: part ``b % splits`` of ``b // splits``.
+    """Attention of ``B`` parts of sequences: part ``b % SPLIT`` of ``b // SPLIT``.
 
     Rows of a tile are queries of the heads that share keys, head after head. ``scale``,
     ``heads`` and ``scoring`` are as in `head_attention_kernel`; the last query stands
@@ -126,15 +136,16 @@ def split_attention_kernel(
 
     Shapes: as ``heads`` says, by default ``query: [SEQUENCES, QUERIES, HEADS, K1]``,
     ``key: [SEQUENCES, KEYS, H, K1]``, ``value: [SEQUENCES, KEYS, H, N]``,
-    ``output: [B, QUERIES, HEADS, N]``, and, of several parts, ``sums`` like it without
-    ``N``, logarithms in base 2; ``bias`` as there, ``slopes: [HEADS]``. ``H`` are the
-    heads of keys, ``M`` the rows that share each. Dtypes: as ``heads`` says, slopes and
-    sums f32. Accuracy: as `head_attention_kernel`.
+    ``output: [B, QUERIES, HEADS, N]``, and, of several parts,
+    ``sums: [SEQUENCES, SPLIT, QUERIES, HEADS]``, logarithms in base 2; ``bias`` as
+    there, ``slopes: [HEADS]``. ``H`` are the heads of keys, ``M`` the rows that share
+    each; ``K2`` are the most keys that there may be. Dtypes: as ``heads`` says, slopes
+    and sums f32. Accuracy: as `head_attention_kernel`.
     """
     shapes = _shapes(heads, cut, scoring)
     operands = _operands(heads, shapes)
     own = cut.scoring(scoring)
-    places = _Places(heads.group, cut, cut.first(own.window), own.keys, shapes)
+    places = _Places(heads.group, cut, cut.first(scoring.window), own.keys, shapes)
     own = replace(own, bias=places.scored(scoring.bias))
     every = replace(own, causal=False, window=0).seen()
     tiles = _tiles(heads.group * cut.queries)
@@ -161,7 +172,7 @@ def split_attention_kernel(
         greatest, total, sums = attended(LEAD, scores, values, own, heads.dtype)
         found = tkw.cast(weighted(total, sums, LEAD, own), heads.result)
         places.write(found, given["output"], "output", (*LEAD, N, M))
-        if cut.splits > 1:
+        if cut.parts:
             weights, memory = greatest + tkw.log2(total), given["sums"]
             once(lambda: places.write(weights, memory, "sums", (*LEAD, M)))
 
@@ -191,8 +202,8 @@ def _shapes(heads: Heads, cut: Cut, scoring: Scoring) -> dict[str, tuple[Any, ..
     if scoring.alibi:
         found["slopes"] = (HEADS,)
     found["output"] = heads.dims(B, HEADS, QUERIES, N)
-    if cut.splits > 1:
-        found["sums"] = found["output"][:-1]
+    if cut.parts:
+        found["sums"] = (SEQUENCES, SPLIT, *found["output"][1:-1])
     return found
 
 
@@ -229,7 +240,7 @@ class _Places:
         """A register with these dims, zeros where the part has no key."""
         register, taken = self._sides(name, dims)
         found = tkw.IndexMapping(len(dims), taken, register)
-        bounds = {K2: self.keys} if K2 in dims and self.keys != K2 else None
+        bounds = {K2: self.keys} if K2 in dims else None
         return tkw.read(memory, mapping=found, bounds=bounds)
 
     def write(self, found: Any, memory: Any, name: str, dims: tuple[Any, ...]) -> None:
@@ -248,6 +259,7 @@ class _Places:
         at: dict[Any, Any] = dict(register)
         if B in register:
             at[SEQUENCES] = register[B] // self.cut.splits
+            at[SPLIT] = register[B] % self.cut.splits
         if K2 in register:
             at[KEYS] = register[K2] + self.first
         if M in register:

@@ -61,9 +61,10 @@ def attention(  # noqa: PLR0913 - one word for each variant
         or infinity among what a query sees makes of its result what torch makes of it;
         one among values of keys that are hidden may do so too.
 
-        For each set of sizes and numbers a kernel is compiled, once; two where queries
-        are few and keys many, which are cut in parts then, so that the whole GPU reads
-        them. A call gives the same bits each time.
+        For each set of sizes and numbers a kernel is compiled, once. Where the queries
+        of heads that share keys are 64 at most, it serves any B and S; many keys are
+        cut in parts then, so that the whole GPU reads them, and a second kernel merges
+        what these give. A call gives the same bits each time.
 
     Raises:
         LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.

@@ -219,7 +219,6 @@ def merge(parts: torch.Tensor, sums: torch.Tensor, found: torch.Tensor) -> None:
 
     ``sums``, ``[sequences, splits, rows]``, weigh the parts as `merge_kernel` says.
     """
-    _, splits, rows, n = parts.shape
-    sizes = {"SPLIT": splits, "HEADS": rows, "N": n}
-    operands, what = [parts, sums, found], {"dtype": DTYPES[found.dtype]}
-    launch(merge_kernel, what, sizes, operands, ("SEQUENCES",))
+    sizes, what = {"N": parts.shape[-1]}, {"dtype": DTYPES[found.dtype]}
+    dynamic = ("SEQUENCES", "SPLIT", "HEADS")
+    launch(merge_kernel, what, sizes, [parts, sums, found], dynamic)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from wave_kernels.definitions.attention import Heads
+from wave_kernels.definitions.attention_tiles import ROOM
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.attention_calls import (
     HALVES,
@@ -30,9 +31,6 @@ Rows = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 DYNAMIC = ("TOKENS", "SLOTS", "B")
 """What differs from launch to launch."""
-
-_ROOM = 1 << 20
-"""Rows that a loop has room for: kernels look at those which a sequence has."""
 
 
 @dataclass(frozen=True)
@@ -238,4 +236,4 @@ def power_of_two(count: int) -> int:
 
 def room_for(rows: int) -> int:
     """The size of a loop over so many rows at most: one number for nearly all."""
-    return max(_ROOM, power_of_two(rows))
+    return max(ROOM, power_of_two(rows))
