@@ -14,6 +14,7 @@ from wave_backend_asm.select.data import Datum
 from wave_backend_asm.select.instructions import AsmInstructions
 from wave_backend_asm.select.vectors import elements, joined
 from wave_core.backends.emission import Kind
+from wave_core.types import DTYPES
 
 HALVES = Kind("f16", 4)
 
@@ -51,6 +52,22 @@ def test_halves_are_taken_from_where_they_are(low, high):
     data = values[upper] << 32 | values[lower]
     picked = [data >> 8 * (choice >> 8 * n & 0xFF) & 0xFF for n in range(4)]
     assert sum(byte << 8 * n for n, byte in enumerate(picked)) == expected
+
+
+@pytest.mark.parametrize("word", ["shli", "shrui", "shrsi"])
+@pytest.mark.parametrize("item", ["i8", "i16"])
+def test_a_distance_is_that_of_its_element_alone(item, word):
+    """Elements of a constant share a word; what lies above one says nothing."""
+    b, kind = Builder(), Kind(item, 2)
+    make, dtype = AsmInstructions(b, "gfx942"), DTYPES[item]
+    given = make.apply("andi", kind, b.of(kind, words(1)), make.constant(7, dtype, 2))
+    make.apply(word, kind, given, make.constant(3, dtype, 2))
+    distances = {
+        line.operands[0]
+        for line in made(b)
+        if isinstance(line, Instruction) and line.name.startswith("v_l")
+    }
+    assert distances <= {3, 8, 16, 24}
 
 
 @pytest.mark.parametrize("item", ["f16", "bf16"])

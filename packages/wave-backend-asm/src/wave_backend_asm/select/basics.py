@@ -58,6 +58,9 @@ _NEUTRAL = {("addi", 0), ("subi", 0), ("ori", 0), ("xori", 0), ("muli", 1),
 
 def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
     """One operation of `INTEGER_WORDS` that is no division, on words of 32 bits."""
+    if isinstance(two, int) and word in _REVERSED:
+        # As the machine does: above a distance of few bits may be another element.
+        two &= 31
     if isinstance(one, int) and word in _COMMUTES:
         one, two = two, one
     if isinstance(one, int) and isinstance(two, int) and word in _FOLDS:
