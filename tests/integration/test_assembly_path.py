@@ -282,6 +282,16 @@ def test_floats_of_a_byte_have_the_bits_of_the_simulator(session, name, chip):
     same_bits(session, kernel, arrays, chip)
 
 
+@pytest.mark.parametrize("number", [0.0, 1.5, -2.0, 1000.0])
+@pytest.mark.parametrize("name", BYTES)
+def test_constants_of_a_byte_have_the_bits_of_the_simulator(session, name, number):
+    kind = getattr(tkl, name)
+    kernel = joined(kind, lambda a, b: (a + tkl.Register[M, N, kind](number)) * b)
+    codes = torch.randperm(256).to(torch.uint8).reshape(4, 64)
+    arrays = codes.view(BYTES[name]), torch.ones(4, 64).to(BYTES[name])
+    same_bits(session, kernel, arrays, "gfx942")
+
+
 @pytest.mark.parametrize("divisor", [-7, -1, 1, 3, 7, 64, 641, 2**31 - 1])
 def test_integers_divide_as_the_simulator_does(session, divisor):
     kernel = joined(tkl.i32, lambda a, b: (a // b) ^ (b * 5 + a % b))

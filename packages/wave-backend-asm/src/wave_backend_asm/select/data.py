@@ -10,6 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.operands import is_scalar
+from wave_core.backends.emission.floats import code_of
+from wave_core.backends.emission.small import FORMATS
 
 if TYPE_CHECKING:
     from wave_backend_asm.machine.operands import Operand
@@ -77,13 +79,15 @@ _FLOATS = {"f64": ("<d", "<Q"), "f32": ("<f", "<I"), "f16": ("<e", "<H")}
 
 
 def number_bits(value: float, dtype: DType) -> int | None:
-    """The bits of a number; ``None`` where this module does not know the type."""
+    """The bits of a number; ``None`` for a power of two as such a type."""
     if not dtype.is_float:
         return int(value)
     if dtype.name == "bf16":
         return _upper_half(value)
+    if dtype.name in FORMATS:
+        return code_of(value, dtype)
     if dtype.name not in _FLOATS:
-        return 0 if value == 0 and math.copysign(1, value) > 0 else None
+        return 0 if value == 0 else None
     made, read = _FLOATS[dtype.name]
     try:
         return int(struct.unpack(read, struct.pack(made, value))[0])

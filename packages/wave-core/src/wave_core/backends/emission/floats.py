@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from wave_core.backends.emission.instructions import Kind
-from wave_core.backends.emission.small import is_small, small, whole
+from wave_core.backends.emission.small import FORMATS, is_small, small, whole
 from wave_core.backends.emission.values import element
 from wave_core.types import DTYPES, DType
 
@@ -49,3 +50,21 @@ def narrowed(emit: Emission, name: str, dtype: DType, registers: int) -> str:
 def compute_dtype(dtype: DType) -> DType:
     """The type to compute in: narrow floats are widened to f32, as torch does."""
     return F32 if dtype.is_float and dtype.bits < F32.bits else dtype
+
+
+def code_of(value: float, dtype: DType) -> int:
+    """The bits of a number in a type of `FORMATS`, to nearest, ties to even."""
+    row, sign = FORMATS[dtype.name], 1 << (dtype.bits - 1)
+    if math.isnan(value):
+        return row.nan
+    size = min(abs(value), SATURATING.get(dtype.name, math.inf))
+    least = 1 - row.bias
+    exponent = max(math.frexp(size)[1] - 1, least) if size else least
+    code = row.above
+    if math.isfinite(size):
+        # The first bit of the mantissa, which is not written, counts up the exponent.
+        units = round(math.ldexp(size, row.mantissa - exponent))
+        code = units + (exponent + row.bias - 1 << row.mantissa)
+        code = row.above if code > row.greatest else code
+    negative = math.copysign(1.0, value) < 0
+    return code | sign if negative and (code or row.signs_zero) else code
