@@ -67,6 +67,8 @@ def main():
         return start(asked.ranks)
     on_cards = torch.cuda.is_available()
     limit = timedelta(seconds=LIMIT if asked.loop else 60)
+    # Who shares the host's switches with others leaves these as they are.
+    os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
     if on_cards:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl" if on_cards else "gloo", timeout=limit)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
+import torch.distributed as dist
 
 from wave_distributed import (
     all_gather_matmul,
@@ -93,6 +96,28 @@ def every_shape(rank, size, works, dtypes):
         for dtype in dtypes
         if not work(rank, size, shape, dtype)
     ]
+
+
+def every_shape_in_shared_memory(rank, size, works, dtypes, folder):
+    """The same where ranks write to each other's memory: here, to files of all."""
+    made = []
+
+    def spread(group, count, device):
+        made.append(Path(folder) / str(len(made)))
+        if rank == 0:
+            for each in range(size):
+                made[-1].with_suffix(f".{each}").write_bytes(bytes([255]) * count)
+        dist.barrier(group)
+        files = [str(made[-1].with_suffix(f".{each}")) for each in range(size)]
+        how = {"shared": True, "size": count, "dtype": torch.uint8}
+        return [torch.from_file(file, **how) for file in files], None
+
+    with (
+        mock.patch("wave_distributed.ring.place_of", return_value=f"host {rank}"),
+        mock.patch("wave_distributed.symmetric.spread", spread),
+    ):
+        wrong = every_shape(rank, size, works, dtypes)
+    return wrong, len(made) > 1
 
 
 def disagreeing(rank, size):

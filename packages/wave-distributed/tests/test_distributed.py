@@ -9,6 +9,7 @@ from processes import run_on
 from rank_work import (
     disagreeing,
     every_shape,
+    every_shape_in_shared_memory,
     gathered,
     in_a_ring,
     killed,
@@ -22,6 +23,7 @@ from wave_distributed import (
     matmul_reduce_scatter,
     ring_attention,
 )
+from wave_distributed.symmetric import are_reachable
 
 WORKS = (gathered, scattered, in_a_ring)
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -40,6 +42,29 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 def test_of_parts_is_that_of_the_whole(size, dtypes):
     found = run_on(size, every_shape, WORKS, dtypes)
     assert found == {rank: [] for rank in range(size)}
+
+
+@pytest.mark.parametrize(
+    "size", [2, *(pytest.param(size, marks=pytest.mark.fuzz) for size in (3, 4))]
+)
+def test_ranks_that_write_to_each_others_memory_find_the_same(size, tmp_path):
+    asked = WORKS, DTYPES[1:2], str(tmp_path)
+    found = run_on(size, every_shape_in_shared_memory, *asked)
+    assert found == {rank: ([], True) for rank in range(size)}
+
+
+@pytest.mark.parametrize(
+    ("places", "answer"),
+    [
+        (["host a", "host b"], True),
+        (["host a", "other b"], False),
+        (["host a", "host a"], False),
+        (["host a", ""], False),
+        (["host a"], False),
+    ],
+)
+def test_memory_is_shared_by_several_gpus_of_one_host(places, answer):
+    assert are_reachable(places) is answer
 
 
 def test_ranks_that_disagree_all_hear_of_it():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
 from wave_distributed.ring import Ring
 from wave_kernels.functions import matmul
 from wave_kernels.functions.arguments import Arguments, shape_of
@@ -13,15 +11,13 @@ from wave_kernels.functions.arguments import Arguments, shape_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import torch
     from torch.distributed import ProcessGroup
 
     from wave_distributed.ring import Passing
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
-
-LANES = 2
-"""Parts of a block: one is computed while another is under way."""
 
 
 def all_gather_matmul(
@@ -79,8 +75,9 @@ def matmul_reduce_scatter(
     """``scatter(sum(a b))``: the sum over the ranks, of which each keeps its rows.
 
     The second product of a layer whose weights are split by rows. Sums travel around
-    the ring, and each rank adds its own product while it stores it; half of a block is
-    under way while the other half is multiplied.
+    the ring, and each rank adds its own product while it stores it: where GPUs reach
+    each other's memory in that of the next rank, else half of a block is under way
+    while the other half is multiplied.
 
     Args:
         a: ``[M, K / ranks]``, float32, float16 or bfloat16: this rank's columns; the
@@ -119,12 +116,15 @@ def matmul_all_reduce(
     mine = _reduced(ring, a, b)
     found = a.new_empty(a.shape[0], b.shape[1])
     if found.numel():
-        ring.gather(mine, list(found.chunk(ring.size)))
+        ring.gather(mine, found)
     return found
 
 
 def _reduced(ring: Ring, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """This rank's rows of the sum; what else arrives meanwhile is half a block."""
+    """This rank's rows of the sum.
+
+    Kernels store what the next rank adds to in its memory, where they reach it.
+    """
     given = Arguments.of(ring.function, "a", a)
     shape_of(given, "a", a, "mk")
     shape_of(given, "b", b, "kn")
@@ -135,15 +135,19 @@ def _reduced(ring: Ring, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     ring.agree(a, b)
     if not rows:
         return matmul(a, b)
-    lanes: dict[int, Passing] = {}
-    found: list[torch.Tensor] = []
+    found = a.new_empty(rows, b.shape[1])
+    results = found.tensor_split(min(ring.lanes(found), rows))
+    passing: dict[int, Passing] = {}
     for step in range(ring.size):
         block = (ring.rank - step - 1) % ring.size
-        parts = a[block * rows : (block + 1) * rows].tensor_split(min(LANES, rows))
-        found.clear()
-        for lane, part in enumerate(parts):
-            added = lanes[lane].received() if step else None
-            found.append(matmul(part, b, residual=added))
-            if step + 1 < ring.size:
-                lanes[lane] = ring.hand_on(found[-1])
-    return torch.cat(found)
+        operand = a[block * rows : (block + 1) * rows]
+        parts = operand.tensor_split(len(results))
+        for lane, (part, result) in enumerate(zip(parts, results, strict=True)):
+            added = passing[lane].received() if step else None
+            if step + 1 == ring.size:
+                matmul(part, b, residual=added, out=result)
+                continue
+            place = ring.place(result)
+            matmul(part, b, residual=added, out=place.tensor)
+            passing[lane] = place.passed()
+    return found
