@@ -10,6 +10,9 @@ from pipelined_kernels import statistics
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import Session
+from wave_core.ir import ACCESS
+from wave_core.ops.control import Iterate
+from wave_core.ops.memory import Read
 
 M, K = tkl.sym.M, tkl.sym.K
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
@@ -116,6 +119,27 @@ def test_tiles_that_end_where_the_row_does_not(name):
 def test_sizes(strategy, m, k):
     checked("causal", strategy, m, k)
     checked("causal", strategy, m, k, dynamic=True)
+
+
+def test_accesses_have_masks_in_the_last_tiles_alone():
+    given = tkw.WaveCompileOptions(
+        dynamic_symbols=(M, K),
+        device="sim",
+        passes=["schedule-loops{strategy=prefetch,profile=unit}"],
+    )
+    kernel = tkw.wave_compile(given, masked_sums("below"), session=Session())
+    graph = kernel.snapshots("schedule-loops")
+    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
+    masked = [
+        {
+            str(name)
+            for op in loop.body.ops
+            if isinstance(op, Read)
+            for name in graph.facts.known(ACCESS, op).mask.free_symbols
+        }
+        for loop in loops
+    ]
+    assert ["K" in names for names in masked] == [False, True]
 
 
 def test_a_value_that_is_the_same_for_all_columns():

@@ -56,6 +56,8 @@ SAME = {
     "ceiling as negated floor": (-(-A // 16), (A + 15) // 16),
     "min of shifted": (minimum(A + 3, A + 5), A + 3),
     "max with zero": (maximum(A, 0), A),
+    "min of quotients": (minimum((A + 8) // 32, A // 32), A // 32),
+    "max of quotients": (maximum(A // 4 + 1, (A + 3) // 4), A // 4 + 1),
     "min flattens": (minimum(Z, minimum(B, 3), Z), minimum(3, B, Z)),
     "absolute": (absolute(A + 1), A + 1),
     "select of equals": (select(lt(A, B), N, N), N),

@@ -97,7 +97,20 @@ def _drop_dominated(kind: Kind, parts: list[Expr]) -> list[Expr]:
 def _dominates(kind: Kind, winner: Expr, loser: Expr) -> bool:
     if kind is Kind.MIN:
         winner, loser = loser, winner
-    return subtract(winner, loser).nonnegative
+    difference = subtract(winner, loser)
+    return difference.nonnegative or _is_of_quotients(difference)
+
+
+def _is_of_quotients(difference: Expr) -> bool:
+    """Whether it is ``a // d - b // d + k``, and ``a + k d`` is no less than ``b``."""
+    terms, coeffs, shift = linear_parts(difference)
+    if sorted(coeffs) != [-1, 1] or any(t.kind is not Kind.FLOORDIV for t in terms):
+        return False
+    greater, less = terms if coeffs[0] > 0 else terms[::-1]
+    (a, divisor), (b, other) = greater.args, less.args
+    if divisor is not other or not divisor.is_constant or divisor.const < 1:
+        return False
+    return add(subtract(a, b), shift * divisor.const).nonnegative
 
 
 # ---- select and xor

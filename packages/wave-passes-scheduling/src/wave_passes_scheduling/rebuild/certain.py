@@ -8,7 +8,7 @@ says where the comparison may first be false.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -28,16 +28,17 @@ from wave_core.symbols import (
     evaluate,
     floordiv,
     ge,
+    logical_and,
     minimum,
     symbol,
 )
-from wave_core.types import DTYPES
+from wave_core.types import DTYPES, is_of_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
 
 _VIEWS = (Assemble, Broadcast, Permute)
@@ -85,6 +86,23 @@ class Certainty:
             return self._least([self.until(mask.lhs), self.until(mask.rhs)])
         conditions = self._conditions(mask)
         return self._least([self._crossing(each) for each in conditions])
+
+    def of_access(self, access: Access) -> tuple[Access, Expr | None]:
+        """An access without what holds of all its elements before an iteration.
+
+        ``None`` for that iteration where all of the mask stays.
+        """
+        number = symbol(f"{REGISTER}of{access.registers}")
+        self.registers[number] = access.registers
+        ends: dict[Expr, Expr | None] = {
+            each: self._crossing(each.subs({REGISTER: number}))
+            for each in conjuncts(access.mask)
+            if not any(is_of_mapping(name.name) for name in each.free_symbols)
+        }
+        left = [each for each in conjuncts(access.mask) if ends.get(each) is None]
+        mask = logical_and(*left) if left else None
+        found = [end for end in ends.values() if end is not None]
+        return replace(access, mask=mask), minimum(*found) if found else None
 
     def _least(self, found: list[Expr | None]) -> Expr | None:
         known = [each for each in found if each is not None]

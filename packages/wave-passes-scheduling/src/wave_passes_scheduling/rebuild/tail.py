@@ -1,11 +1,16 @@
-"""The last iterations of a loop set apart: only there masks may hide something."""
+"""The last iterations of a loop set apart: only there masks may hide something.
+
+Where they begin is said by what hides values. Accesses then lose those of their own
+masks that hide nothing before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.ir import (
+    ACCESS,
     PLACEMENT,
     clone_op,
     erase,
@@ -51,15 +56,21 @@ class Tail:
     Attributes:
         loop: A copy that stands nowhere yet.
         twins: Ops of the loop without masks, and what they are in the copy.
+        masks: Those of accesses that have lost some of them in the other loop.
     """
 
     loop: Iterate
     twins: Mapping[Op, Op]
+    masks: Mapping[Op, Expr | None]
 
     def follow(self, graph: Graph) -> None:
         """Let the copy use buffers as the other loop does by now."""
         for op, twin in self.twins.items():
             graph.facts.copied(op, graph.facts, twin)
+            if op in self.masks:
+                access = graph.facts.known(ACCESS, twin)
+                row = replace(access, mask=self.masks[op])
+                graph.facts.put(ACCESS, twin, row)
             if isinstance(op, Argument):
                 set_attributes(twin, declared=op.type)
 
@@ -105,8 +116,8 @@ def cut_off_tail(graph: Graph, loop: Iterate, geometry: Geometry) -> Tail | None
     found = {op: end for op, end in ends.items() if end is not None}
     if not found:
         return None
-    end = minimum(*found.values()) - loop.start
-    before = minimum(maximum(end, 0), loop.count)
+    end = minimum(*found.values())
+    before = minimum(maximum(end - loop.start, 0), loop.count)
     first, whole = (_usually(each, geometry.facts) for each in (before, loop.count))
     if first < WORTH * (whole - first):
         return None
@@ -118,7 +129,23 @@ def cut_off_tail(graph: Graph, loop: Iterate, geometry: Geometry) -> Tail | None
         _erase_unused(op)
     left = {op: twin for op, twin in twins.items() if op.owner is not None}
     set_attributes(loop, count=before)
-    return Tail(copy, left)
+    return Tail(copy, left, _unmask(graph, loop, known, end))
+
+
+def _unmask(
+    graph: Graph, loop: Iterate, known: Certainty, end: Expr
+) -> dict[Op, Expr | None]:
+    """Take out of accesses what hides nothing before an iteration; their masks."""
+    masks: dict[Op, Expr | None] = {}
+    for op in loop.body.ops:
+        access = graph.facts.get(ACCESS, op)
+        if access is None or access.mask is None:
+            continue
+        bare, until = known.of_access(access)
+        if until is not None and minimum(end, until) is end:
+            masks[op] = access.mask
+            graph.facts.put(ACCESS, op, bare)
+    return masks
 
 
 def _same_registers(graph: Graph, op: Op, value: Op) -> bool:
