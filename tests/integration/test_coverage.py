@@ -27,7 +27,7 @@ SHAPES = {
 
 
 READ = {
-    "attention-decode": {"LENGTH": 512, "START": 0},
+    "attention-decode": {"KEYS": 512, "START": 0, "SPLIT": 2},
     "attention-split": {"KEYS": 512, "SPLIT": 2},
     "attention-varlen": {"KEYS": 128, "QUERIES": 40},
     "gemm-grouped": {"M": 40, "GROUP": 0, "FIRST": 0, "LEFT": 40},

@@ -11,6 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from wave_core.compile import Session, run_case
 from wave_core.compile.kernels import make_case
 from wave_kernels.functions import attention, split_attention
+from wave_kernels.functions.key_parts import Filling
 
 FORMS = {
     "even": ((1, 2, 1, 1, 128), {}),
@@ -25,7 +26,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_keys_that_workgroups_share(asked, monkeypatch, target, form, dtype):
-    monkeypatch.setattr(split_attention, "_LEAST", 64)
+    monkeypatch.setattr(split_attention, "_FILLING", Filling(held=4, least=64))
     requests = asked(target)
     (b, kvh, group, m, s), variant = FORMS[form]
     words = {"layout": "bhsd", "causal": False, **variant}

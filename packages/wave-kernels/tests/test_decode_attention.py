@@ -8,7 +8,7 @@ from attention_formula import assert_accurate
 from sequences import paged, ragged, wanted
 
 from wave_core.diagnostics import LaunchError
-from wave_kernels.functions import attention_decode
+from wave_kernels.functions import attention_decode, key_parts
 
 TILE = 64
 KEYS = (0, 1, TILE - 1, TILE, TILE + 1, 3 * TILE + 7)
@@ -51,20 +51,20 @@ def test_more_heads_share_keys_than_a_tile_has_rows():
 
 def test_a_long_sequence_is_cut_in_parts(monkeypatch):
     made = []
-    launch = attention_decode.__globals__["launch"]
+    launch = key_parts.launch
 
     def counted(make, what, sizes, arguments, dynamic):
         made.append((make.__name__, what, arguments))
         return launch(make, what, sizes, arguments, dynamic)
 
-    monkeypatch.setitem(attention_decode.__globals__, "launch", counted)
+    monkeypatch.setattr(key_parts, "launch", counted)
     check([1030])
     assert [name for name, *_ in made] == ["decode_attention_kernel", "merge_kernel"]
-    assert made[0][1]["decoding"].parts
+    assert made[0][1]["decoding"].cut.parts
     assert made[1][2][0].shape[1] == 4
     made.clear()
     check([255], window=200)
-    assert [what["decoding"].parts for _, what, _ in made] == [False]
+    assert [what["decoding"].cut.parts for _, what, _ in made] == [False]
 
 
 def test_nothing_of_something():

@@ -7,8 +7,9 @@ import torch
 from attention_formula import assert_accurate, attended
 
 from wave_core.compile import default_session
-from wave_kernels.definitions.split_attention import STEP
-from wave_kernels.functions import attention, launches, split_attention
+from wave_kernels.definitions.key_parts import STEP
+from wave_kernels.definitions.split_attention import split_attention_kernel
+from wave_kernels.functions import attention, key_parts, launches, split_attention
 
 VARIANTS = {
     "plain": {},
@@ -31,13 +32,14 @@ VARIANTS = {
 def asked(monkeypatch):
     """In how many parts the calls of a test cut keys."""
     found = []
-    launch = split_attention.launch
+    launch = key_parts.launch
 
     def kept(make, what, sizes, arguments, dynamic):
-        found.append(arguments[-1].shape[1] if what["cut"].parts else 1)
+        if make is split_attention_kernel:
+            found.append(arguments[-1].shape[1] if what["cut"].parts else 1)
         return launch(make, what, sizes, arguments, dynamic)
 
-    monkeypatch.setattr(split_attention, "launch", kept)
+    monkeypatch.setattr(key_parts, "launch", kept)
     return found
 
 
@@ -75,7 +77,7 @@ def check(given, layout="bhsd", **variant):
 def test_parts_and_variants(
     asked, monkeypatch, dtype, variant, layout, kvh, queries, keys
 ):
-    monkeypatch.setattr(split_attention, "_HELD", 8)
+    monkeypatch.setattr(split_attention, "_FILLING", key_parts.Filling(8, 128))
     words = words_of(variant, queries, keys, dtype)
     check(tensors(kvh=kvh, m=queries, s=keys, dtype=dtype), layout, **words)
     assert asked

@@ -13,11 +13,14 @@ from wave_kernels.cases.head_attention import POWERS, ROUNDING
 from wave_kernels.cases.row_cases import case_of_rows
 from wave_kernels.cases.sizes import normal, poisoned, with_defaults
 from wave_kernels.definitions.attention_scores import LOG2_E
+from wave_kernels.definitions.attention_tiles import ROOM, B
 from wave_kernels.definitions.decode_attention import (
     Decoding,
     decode_attention_kernel,
-    merge_kernel,
 )
+from wave_kernels.definitions.key_parts import SEQUENCES, SPLIT, STEP, Cut
+from wave_kernels.definitions.merge import merge_kernel
+from wave_kernels.definitions.ragged_attention import ROWS, SLOTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SIZES = {"B": 3, "M": 4, "H": 2, "N": 64, "K1": 64, "K2": 200}
-_SETTINGS = {"SPLIT": 2, "PAGED": 0, "BLOCK_K2": 64}
+_SETTINGS = {"SPLIT": 2, "PAGED": 0}
 
 
 def decode_attention_case(
@@ -34,7 +37,7 @@ def decode_attention_case(
     """One query of each of ``B`` sequences, with up to ``K2`` keys, in f16.
 
     ``M`` heads share each of ``H`` heads of keys. Each sequence is cut in ``SPLIT``
-    parts of whole tiles of ``BLOCK_K2``; ``PAGED=1`` reads keys where a table says.
+    parts; ``PAGED=1`` reads keys where a table says.
 
     Raises:
         UserError: WV0823 for parts that would have no key.
@@ -44,11 +47,13 @@ def decode_attention_case(
     refuse_empty_parts(min(decoded.lengths), decoded.share, decoded.split)
     kernel = decode_attention_kernel(
         decoded.scale * LOG2_E,
-        decoding=Decoding(decoded.split > 1, bool(decoded.paged)),
+        decoding=Decoding(Cut(decoded.split > 1), bool(decoded.paged)),
     )
     return KernelCase(
         kernel=kernel,
-        options=tkl.WaveCompileOptions(subs=decoded.subs, target=target),
+        options=tkl.WaveCompileOptions(
+            subs=decoded.subs, dynamic_symbols=decoded.dynamic, target=target
+        ),
         shape=sizes,
         settings=given,
         make_arguments=decoded.arguments,
@@ -80,7 +85,6 @@ class _Decoded:
     sizes: Mapping[str, int]
     split: int
     paged: int
-    block_k2: int
 
     @property
     def scale(self) -> float:
@@ -102,17 +106,17 @@ class _Decoded:
 
     @property
     def subs(self) -> dict[Any, int]:
-        """All symbols of the kernel."""
-        sizes, rows = self.sizes, sum(self.lengths)
-        found = {name: sizes[name] for name in ("M", "H", "N", "K1", "K2")}
-        found |= {"B": sizes["B"] * self.split, "SEQUENCES": sizes["B"]}
-        found |= {"SLOTS": rows, "ROWS": rows, "SPLIT": self.split}
-        found |= {"BLOCK_B": 1, "BLOCK_H": 1, "BLOCK_K2": self.block_k2}
-        found |= {"BLOCK_N": max(1 << (sizes["N"] - 1).bit_length(), 16)}
-        found |= {"BLOCK_M": 16, "WAVES_M": 1, "MMA_ROWS": 16}
-        unused = [] if self.paged else ["ROWS"]
-        unused += ["SPLIT"] if self.split == 1 else []
-        return {getattr(tkl.sym, n): v for n, v in found.items() if n not in unused}
+        """The symbols of the kernel that are no tiles, and do not differ by launch."""
+        found = {name: self.sizes[name] for name in ("M", "H", "N", "K1")}
+        found |= {"K2": ROOM, "BLOCK_B": 1, "BLOCK_H": 1}
+        found |= {"BLOCK_N": max(1 << (self.sizes["N"] - 1).bit_length(), 16)}
+        return {getattr(tkl.sym, name): value for name, value in found.items()}
+
+    @property
+    def dynamic(self) -> list[Any]:
+        """The symbols that arguments bind with each launch."""
+        parts = [SPLIT] if self.split > 1 else []
+        return [B, SEQUENCES, SLOTS, *parts, *([ROWS] if self.paged else [])]
 
     def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:
         """Random operands, and poisoned results."""
@@ -146,7 +150,7 @@ class _Decoded:
         return [found, sums.reshape(shape)][: self.written]
 
     def _share(self, length: int) -> int:
-        return -(-length // (self.split * self.block_k2)) * self.block_k2
+        return -(-length // (self.split * STEP)) * STEP
 
     @staticmethod
     def _part(query: Any, key: Any, value: Any) -> tuple[Any, Any]:

@@ -19,13 +19,8 @@ from wave_kernels.cases.head_attention import (
 from wave_kernels.cases.sizes import poisoned, with_defaults
 from wave_kernels.definitions.attention_scores import LOG2_E
 from wave_kernels.definitions.attention_tiles import ROOM, B
-from wave_kernels.definitions.decode_attention import SEQUENCES, SPLIT
-from wave_kernels.definitions.split_attention import (
-    KEYS,
-    STEP,
-    Cut,
-    split_attention_kernel,
-)
+from wave_kernels.definitions.key_parts import KEYS, SEQUENCES, SPLIT, STEP, Cut
+from wave_kernels.definitions.split_attention import split_attention_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,7 +93,8 @@ class _Split:
     @property
     def cut(self) -> Cut:
         """As the kernel has it."""
-        return Cut(self.split > 1, self.asked.sizes["M"])
+        scoring = self.asked.scoring
+        return Cut(self.split > 1, self.asked.sizes["M"], scoring.window)
 
     @property
     def subs(self) -> dict[Any, int]:

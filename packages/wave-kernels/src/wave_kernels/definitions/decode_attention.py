@@ -15,15 +15,13 @@ the parts give is merged by the logarithms of their sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import sympy
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_kernels.definitions.attention import attended, base_2, products, weighted
-from wave_kernels.definitions.attention_scores import LOWEST, PLAIN, Scoring
+from wave_kernels.definitions.attention_scores import PLAIN, Scoring
 from wave_kernels.definitions.attention_tiles import (
     BLOCK_K2,
     BLOCK_M,
@@ -38,26 +36,17 @@ from wave_kernels.definitions.attention_tiles import (
     mapping,
     spread,
 )
-from wave_kernels.definitions.groups import starts_of
+from wave_kernels.definitions.groups import enter_part, starts_of
+from wave_kernels.definitions.key_parts import KEYS, LEAD, SEQUENCES, SPLIT, WHOLE, Cut
 from wave_kernels.definitions.operands import declared
 from wave_kernels.definitions.ragged_attention import ROWS, SLOTS
 
 if TYPE_CHECKING:
     from wave_core.types import DType
 
-SEQUENCES, HEADS = tkl.sym.SEQUENCES, tkl.sym.HEADS
-"""Queries, and all their heads."""
+START = tkl.sym.START
+"""The first key of a workgroup's sequence."""
 
-SPLIT = tkl.sym.SPLIT
-"""Parts of a sequence."""
-
-TOGETHER = 16
-"""Parts that are merged at once: what they gave is fetched at the same time."""
-
-START, LENGTH = tkl.sym.START, tkl.sym.LENGTH
-"""The first key of a workgroup's sequence, and how many there are."""
-
-LEAD = (B, H)
 TILES = tkw.Tunable(
     (BLOCK_M, BLOCK_K2, WAVES_M, MMA_ROWS),
     ((16, 64, 1, 16), (16, 128, 1, 16)),
@@ -71,49 +60,16 @@ class Decoding:
     """How a cache is decoded.
 
     Attributes:
-        parts: Whether each sequence is cut in ``SPLIT`` parts.
+        cut: Which keys a workgroup has.
         paged: Whether a table says where keys are.
-        window: How many keys, the last ones, a query sees; 0 for all.
         dtype: Of queries, keys and values: f16 or bf16.
         result: Of what is written.
     """
 
-    parts: bool = False
+    cut: Cut = WHOLE
     paged: bool = False
-    window: int = 0
     dtype: DType = tkl.f16
     result: DType = tkl.f32
-
-    @property
-    def splits(self) -> Any:
-        """How many workgroups share a sequence."""
-        return SPLIT if self.parts else 1
-
-    @property
-    def unseen(self) -> Any:
-        """How many keys of a sequence nobody sees, its first ones."""
-        return sympy.Max(LENGTH - self.window, 0) if self.window else 0
-
-    @property
-    def share(self) -> Any:
-        """How many keys a part has: whole tiles, but for the last."""
-        seen = LENGTH - self.unseen
-        return sympy.ceiling(seen / (self.splits * BLOCK_K2)) * BLOCK_K2
-
-    @property
-    def first(self) -> Any:
-        """The first key of a workgroup's part, among those of its sequence."""
-        if not self.parts:
-            return self.unseen
-        return self.unseen + tkw.WORKGROUP_2 % self.splits * self.share
-
-    @property
-    def keys(self) -> Any:
-        """How many keys a workgroup's part has."""
-        left = LENGTH - self.first
-        if not self.parts:
-            return left
-        return sympy.Max(sympy.Min(left, self.share), 0)
 
 
 def decode_attention_kernel(
@@ -133,8 +89,7 @@ def decode_attention_kernel(
     logarithms in base 2. Dtypes: as ``decoding`` says; starts and table i32, slopes and
     sums f32. Accuracy: as `attention_kernel`.
     """
-    keys, last = decoding.keys, LENGTH - 1 - decoding.first
-    own = replace(scoring, offset=last, turn=1, keys=keys, complete=True)
+    cut, own = decoding.cut, decoding.cut.scoring(scoring)
     operands = _operands(decoding, own)
     places = _Places(decoding)
     out = mapping(*LEAD, N, M, to=(*LEAD, M, N), written=True)
@@ -143,7 +98,7 @@ def decode_attention_kernel(
     @declared(operands)
     def decode_attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        _enter(given["key_starts"], decoding.splits)
+        enter_part(given["key_starts"], B, START, KEYS, cut.splits)
         factor = tkl.Register[*LEAD, M, K2, tkl.f32](scale)
         slopes = base_2(tkw.read(given["slopes"]), H, M) if own.alibi else None
 
@@ -159,7 +114,7 @@ def decode_attention_kernel(
         greatest, total, sums = attended(LEAD, scores, values, own, decoding.dtype)
         found = weighted(total, sums, LEAD, own)
         tkw.write(tkw.cast(found, decoding.result), given["output"], mapping=out)
-        if decoding.parts:
+        if cut.parts:
             places.write_sums(greatest + tkw.log2(total), given["sums"])
 
     return decode_attention
@@ -174,7 +129,7 @@ class _Places:
     def queries(self, memory: Any) -> Any:
         """The heads of the sequence's query."""
         b, h, m, k = _ITERATORS
-        taken = {SEQUENCES: b // self.decoding.splits, H: h, M: m, K1: k}
+        taken = {SEQUENCES: b // self.decoding.cut.splits, H: h, M: m, K1: k}
         register = dict(zip((*LEAD, M, K1), _ITERATORS, strict=True))
         return tkw.read(memory, mapping=tkw.IndexMapping(4, taken, register))
 
@@ -182,10 +137,10 @@ class _Places:
         """Keys or values, by the last two dims of the register."""
         register = dict(zip((*LEAD, *dims), _ITERATORS, strict=True))
         (channel,) = [dim for dim in dims if dim != K2]
-        place = register[K2] + START + self.decoding.first
+        place = register[K2] + START + self.decoding.cut.first
         slot = tkw.IndexMapping.dynamic_val(0) if self.decoding.paged else place
         taken = {SLOTS: slot, H: register[H], channel: register[channel]}
-        bounds = {K2: self.decoding.keys}
+        bounds = {K2: self.decoding.cut.keys}
         if not self.decoding.paged:
             found = tkw.IndexMapping(4, taken, register)
             return tkw.read(memory, mapping=found, bounds=bounds)
@@ -199,7 +154,7 @@ class _Places:
     def write_sums(self, found: Any, memory: Any) -> None:
         """One number for each row of a part."""
         b, h, m, _ = _ITERATORS
-        sequence, part = b // self.decoding.splits, b % self.decoding.splits
+        sequence, part = b // self.decoding.cut.splits, b % self.decoding.cut.splits
         taken = {SEQUENCES: sequence, SPLIT: part, H: h, M: m}
         register = dict(zip((*LEAD, M), (b, h, m), strict=True))
         tkw.write(found, memory, mapping=tkw.IndexMapping(3, register, taken))
@@ -207,22 +162,9 @@ class _Places:
     def _slots(self, table: Any) -> Any:
         """The slots of a tile of keys."""
         row = _ITERATORS[0]
-        taken = {ROWS: row + START + self.decoding.first}
+        taken = {ROWS: row + START + self.decoding.cut.first}
         found = tkw.IndexMapping(1, taken, {K2: row})
-        return tkw.read(table, mapping=found, bounds={K2: self.decoding.keys})
-
-
-def _enter(starts: Any, splits: Any) -> None:
-    """Set where the workgroup's sequence starts, and how many keys it has."""
-    (ends,), part = starts.type.shape, _ITERATORS[0]
-    start, end = (
-        tkw.read(
-            starts, mapping=tkw.IndexMapping(1, {ends: part // splits + i}, {B: part})
-        )
-        for i in range(2)
-    )
-    tkw.set_symbol(START, start)
-    tkw.set_symbol(LENGTH, end - start)
+        return tkw.read(table, mapping=found, bounds={K2: self.decoding.cut.keys})
 
 
 def _operands(decoding: Decoding, scoring: Scoring) -> dict[str, Any]:
@@ -240,62 +182,6 @@ def _operands(decoding: Decoding, scoring: Scoring) -> dict[str, Any]:
     if scoring.alibi:
         found["slopes"] = tkl.Memory[H, M, whole, tkl.f32]
     found["output"] = tkl.Memory[B, H, M, N, whole, decoding.result]
-    if decoding.parts:
+    if decoding.cut.parts:
         found["sums"] = tkl.Memory[SEQUENCES, SPLIT, H, M, whole, tkl.f32]
     return found
-
-
-def merge_kernel(dtype: DType = tkl.f16) -> Any:
-    """The mean of parts, weighted by 2 to the power of their ``sums``.
-
-    Rows whose parts have all seen no key, sums of minus infinity, are zeros.
-
-    Shapes: ``parts: [SEQUENCES, SPLIT, HEADS, N]``, ``sums: [SEQUENCES, SPLIT,
-    HEADS]``, ``output: [SEQUENCES, HEADS, N]``. Dtypes: f32, ``output`` ``dtype``.
-    Accuracy: 1e-5 of the largest part, and rounding to ``dtype``.
-    """
-    row = (SEQUENCES, HEADS)
-    constraints = [
-        tkw.HardwareConstraint(vector_shapes={SEQUENCES: 1, HEADS: 1, SPLIT: 1, N: 64}),
-        tkw.WorkgroupConstraint(N, 64, 0),
-        tkw.WorkgroupConstraint(HEADS, 1, 1),
-        tkw.WorkgroupConstraint(SEQUENCES, 1, 2),
-        tkw.TilingConstraint(SPLIT, TOGETHER),
-        tkw.WaveConstraint(N, 64),
-        tkw.FastMath(maxima_drop_nan=True),
-    ]
-    whole = tkl.GLOBAL_ADDRESS_SPACE
-
-    @tkw.wave(constraints)
-    def merge(
-        parts: tkl.Memory[SEQUENCES, SPLIT, HEADS, N, whole, tkl.f32],
-        sums: tkl.Memory[SEQUENCES, SPLIT, HEADS, whole, tkl.f32],
-        output: tkl.Memory[SEQUENCES, HEADS, N, whole, dtype],
-    ) -> None:
-        least = tkl.Register[*row, tkl.f32](LOWEST)
-        zero = tkl.Register[*row, tkl.f32](0.0)
-        nothing = tkl.Register[*row, N, tkl.f32](0.0)
-
-        @tkw.iterate(SPLIT, init_args=[least, zero, nothing])
-        def merged(
-            highest: tkl.Register[*row, tkl.f32],
-            total: tkl.Register[*row, tkl.f32],
-            acc: tkl.Register[*row, N, tkl.f32],
-        ) -> Any:
-            weights = tkw.permute(tkw.read(sums), target_shape=[*row, SPLIT])
-            own = tkw.permute(tkw.read(parts), target_shape=[*row, N, SPLIT])
-            above = tkw.max(weights, highest, dim=SPLIT)
-            less = tkw.exp2(highest - above)
-            powers = tkw.exp2(weights - tkw.broadcast(above, [*row, SPLIT]))
-            shares = own * tkw.broadcast(powers, [*row, N, SPLIT])
-            total = tkw.sum(powers, total * less, dim=SPLIT)
-            acc = tkw.sum(shares, acc * tkw.broadcast(less, [*row, N]), dim=SPLIT)
-            return above, total, acc
-
-        _, total, acc = merged
-        one = tkl.Register[*row, tkl.f32](1.0)
-        total = tkw.select(total == zero, one, total)
-        mean = acc * tkw.broadcast(tkw.reciprocal(total), target_shape=[*row, N])
-        tkw.write(tkw.cast(mean, dtype), output)
-
-    return merge

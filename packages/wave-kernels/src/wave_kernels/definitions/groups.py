@@ -90,14 +90,16 @@ def _ends(starts: Any, offset: int, each: int) -> Any:
     return tkw.read(starts, elements_per_thread=each, mapping=found)
 
 
-def enter_part(starts: Any, dim: Any, first: Any, count: Any) -> None:
+def enter_part(starts: Any, dim: Any, first: Any, count: Any, sharing: Any = 1) -> None:
     """Set where the part of a workgroup starts, and how many rows it has.
 
-    ``dim`` counts parts, of which a workgroup has one.
+    ``dim`` counts parts, of which a workgroup has one; ``sharing`` neighbours have the
+    same.
     """
     (ends,), place = starts.type.shape, tkw.IndexMapping.iterator(0)
+    at = place // sharing
     start, end = (
-        tkw.read(starts, mapping=tkw.IndexMapping(1, {ends: place + i}, {dim: place}))
+        tkw.read(starts, mapping=tkw.IndexMapping(1, {ends: at + i}, {dim: place}))
         for i in range(2)
     )
     tkw.set_symbol(first, start)

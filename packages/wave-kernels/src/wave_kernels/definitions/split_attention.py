@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import sympy
-
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_kernels.definitions.attention import (
@@ -42,30 +40,24 @@ from wave_kernels.definitions.attention_tiles import (
     N,
     spread,
 )
-from wave_kernels.definitions.decode_attention import (
+from wave_kernels.definitions.key_parts import (
     HEADS,
+    KEYS,
     LEAD,
+    QUERIES,
     SEQUENCES,
     SPLIT,
+    Cut,
 )
 from wave_kernels.definitions.operands import declared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-QUERIES, KEYS = tkl.sym.QUERIES, tkl.sym.KEYS
-"""Of a sequence."""
-
 SCORED = (*LEAD, M, K2)
 
 MOST_ROWS = 64
 """Of a tile: more than these are several, for each of which keys are read."""
-
-STEP = 64
-"""Keys that parts have a multiple of, but for the last, whatever the tile."""
-
-_PART = tkw.WORKGROUP_2
-"""The part of a workgroup, among those of all sequences."""
 
 _NAMES = {B: SEQUENCES, H: HEADS, M: QUERIES, K2: KEYS}
 """Of the dims of a bias, what `head_attention_kernel` calls them, and memories here."""
@@ -73,56 +65,6 @@ _NAMES = {B: SEQUENCES, H: HEADS, M: QUERIES, K2: KEYS}
 _DEPTHS = {"wide": (64, 128), "narrow": (32, 64)}
 """Keys of a step, for waves of 64 and 32 lanes: few, so that several are on their way
 to each compute unit at once."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How the keys of few queries are spread.
-
-    Attributes:
-        parts: Whether those keys of a sequence that some query sees are cut in
-            ``SPLIT`` parts, each of so many times `STEP` as the others, but for the
-            last ones, which have fewer, or none.
-        queries: Of a sequence.
-    """
-
-    parts: bool = False
-    queries: int = 1
-
-    @property
-    def splits(self) -> Any:
-        """How many workgroups share a sequence."""
-        return SPLIT if self.parts else 1
-
-    def first(self, window: int) -> Any:
-        """The first key of a workgroup's part."""
-        if not self.parts:
-            return self._unseen(window)
-        return self._unseen(window) + _PART % SPLIT * self._share(window)
-
-    def keys(self, window: int) -> Any:
-        """How many keys a workgroup's part has."""
-        left = KEYS - self.first(window)
-        if not self.parts:
-            return left
-        return sympy.Max(sympy.Min(left, self._share(window)), 0)
-
-    def _unseen(self, window: int) -> Any:
-        """How many keys, the first ones, no query sees."""
-        return sympy.Max(KEYS - self.queries - window + 1, 0) if window else 0
-
-    def _share(self, window: int) -> Any:
-        """How many keys a part has, but for the last ones."""
-        seen = KEYS - self._unseen(window)
-        return sympy.ceiling(seen / (SPLIT * STEP)) * STEP
-
-    def scoring(self, asked: Scoring) -> Scoring:
-        """What is done to a part's scores; the last query stands at the last key."""
-        offset = KEYS - self.queries - self.first(asked.window)
-        own = replace(asked, offset=offset, turn=self.queries, complete=True)
-        own = replace(own, keys=self.keys(asked.window))
-        # One query stands at the last key, and sees whatever its window leaves.
-        return own if self.queries > 1 else replace(own, causal=False, window=0)
 
 
 def split_attention_kernel(
@@ -145,7 +87,7 @@ def split_attention_kernel(
     shapes = _shapes(heads, cut, scoring)
     operands = _operands(heads, shapes)
     own = cut.scoring(scoring)
-    places = _Places(heads.group, cut, cut.first(scoring.window), own.keys, shapes)
+    places = _Places(heads.group, cut, shapes)
     own = replace(own, bias=places.scored(scoring.bias))
     every = replace(own, causal=False, window=0).seen()
     tiles = _tiles(heads.group * cut.queries)
@@ -225,22 +167,18 @@ class _Places:
     Attributes:
         group: How many heads of queries share one of keys.
         cut: How keys are spread.
-        first: The first key of the part.
-        keys: How many it has.
         shapes: The dims of memories, by name.
     """
 
     group: int
     cut: Cut
-    first: Any
-    keys: Any
     shapes: Mapping[str, tuple[Any, ...]]
 
     def read(self, memory: Any, name: str, dims: tuple[Any, ...]) -> Any:
         """A register with these dims, zeros where the part has no key."""
         register, taken = self._sides(name, dims)
         found = tkw.IndexMapping(len(dims), taken, register)
-        bounds = {K2: self.keys} if K2 in dims else None
+        bounds = {K2: self.cut.keys} if K2 in dims else None
         return tkw.read(memory, mapping=found, bounds=bounds)
 
     def write(self, found: Any, memory: Any, name: str, dims: tuple[Any, ...]) -> None:
@@ -261,7 +199,7 @@ class _Places:
             at[SEQUENCES] = register[B] // self.cut.splits
             at[SPLIT] = register[B] % self.cut.splits
         if K2 in register:
-            at[KEYS] = register[K2] + self.first
+            at[KEYS] = register[K2] + self.cut.first
         if M in register:
             shared = register.get(H, 0) * self.group
             at[HEADS] = shared + register[M] // self.cut.queries

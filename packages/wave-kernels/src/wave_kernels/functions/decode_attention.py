@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,8 +10,8 @@ from wave_kernels.definitions.attention_scores import Scoring
 from wave_kernels.definitions.decode_attention import (
     Decoding,
     decode_attention_kernel,
-    merge_kernel,
 )
+from wave_kernels.definitions.key_parts import Cut
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.attention_calls import (
     HALVES,
@@ -20,7 +19,8 @@ from wave_kernels.functions.attention_calls import (
     factor_of,
     scoring_of,
 )
-from wave_kernels.functions.launches import DTYPES, compute_units, launch
+from wave_kernels.functions.key_parts import Asked, Filling
+from wave_kernels.functions.launches import DTYPES
 from wave_kernels.functions.options import whole
 from wave_kernels.functions.ragged_calls import (
     check_starts,
@@ -37,11 +37,8 @@ __wave_frames__ = "internal"
 MOST_SPLITS = 4_096
 """Parts of a sequence; a thread merges as many numbers."""
 
-_LEAST = 256
-"""Keys of a part: with fewer, merging costs as much as it saves."""
-
-_HELD = 8
-"""Workgroups of one wave that a compute unit should have."""
+_FILLING = Filling(held=8, least=256)
+"""Of workgroups of one wave."""
 
 _ROWS = 16
 """Of a tile: heads that share keys."""
@@ -118,15 +115,25 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
     parts = _parts(given, splits, sizes, min(max_keys, scoring.window or max_keys))
     if not found.numel() or max_keys < 1:
         return found.zero_()
-    dtype = DTYPES[query.dtype]
-    paged, width = table is not None, scoring.window
+    dtype, paged = DTYPES[query.dtype], table is not None
+    cut = Cut(parts > 1, window=scoring.window)
     what = {
         "scale": factor_of(given, scale, query.shape[2]),
-        "decoding": Decoding(parts > 1, paged, width, dtype, dtype),
+        "decoding": Decoding(cut, paged, dtype),
         "scoring": Scoring(softcap=scoring.softcap, alibi=slopes is not None),
     }
-    _launch(what, {**sizes, "K2": room_for(max_keys), "SPLIT": parts}, operands, found)
+    dynamic = (*_DYNAMIC, *(["ROWS"] if paged else []))
+    kernel = decode_attention_kernel, what, "decoding"
+    asked = Asked(*kernel, _symbols(sizes, max_keys), dynamic, operands)
+    asked.launch(parts, found.view(len(found), sizes["H"], -1, sizes["N"]))
     return found
+
+
+def _symbols(sizes: Mapping[str, int], max_keys: int) -> dict[str, int]:
+    """Those that do not differ by launch; one head of keys a workgroup."""
+    found = {name: sizes[name] for name in ("H", "M", "K1", "N")}
+    found["BLOCK_N"] = max(power_of_two(sizes["N"]), _ROWS)
+    return found | {"K2": room_for(max_keys), "BLOCK_B": 1, "BLOCK_H": 1}
 
 
 def _sizes(given: Arguments, query: Any, key: Any, value: Any) -> dict[str, int]:
@@ -182,43 +189,4 @@ def _parts(
     if splits is not None:
         return whole(given, "splits", splits, 1, MOST_SPLITS)
     tiles = sizes["SEQUENCES"] * sizes["H"] * -(-sizes["M"] // _ROWS)
-    wanted = _HELD * compute_units(given.first.device) // max(tiles, 1)
-    # Rounded down to a power of two, so that few kernels are compiled.
-    return 1 << max(min(wanted, seen // _LEAST), 1).bit_length() - 1
-
-
-def _launch(
-    what: Mapping[str, Any],
-    sizes: Mapping[str, int],
-    operands: list[torch.Tensor],
-    found: torch.Tensor,
-) -> None:
-    """Attention of parts, and, where there are several, what merges them."""
-    decoding: Decoding = what["decoding"]
-    sequences, splits = sizes["SEQUENCES"], sizes["SPLIT"]
-    rows = (sequences * splits, sizes["H"], sizes["M"])
-    symbols = {name: sizes[name] for name in ("H", "M", "K1", "N", "K2")}
-    symbols |= {"BLOCK_B": 1, "BLOCK_H": 1}
-    symbols["BLOCK_N"] = max(power_of_two(sizes["N"]), _ROWS)
-    open_ = {"SPLIT": decoding.parts, "ROWS": decoding.paged}
-    dynamic = (*_DYNAMIC, *(name for name, is_there in open_.items() if is_there))
-    if not decoding.parts:
-        results = [found.view(*rows, sizes["N"])]
-        launch(decode_attention_kernel, what, symbols, (*operands, *results), dynamic)
-        return
-    parts = found.new_empty((*rows, sizes["N"]), dtype=torch.float32)
-    sums = found.new_empty((sequences, splits, *rows[1:]), dtype=torch.float32)
-    asked = {**what, "decoding": replace(decoding, result=DTYPES[torch.float32])}
-    launch(decode_attention_kernel, asked, symbols, (*operands, parts, sums), dynamic)
-    each = (sequences, splits, found.shape[1])
-    merge(parts.view(*each, sizes["N"]), sums.view(each), found)
-
-
-def merge(parts: torch.Tensor, sums: torch.Tensor, found: torch.Tensor) -> None:
-    """Put the mean of ``[sequences, splits, rows, N]`` into ``[sequences, rows, N]``.
-
-    ``sums``, ``[sequences, splits, rows]``, weigh the parts as `merge_kernel` says.
-    """
-    sizes, what = {"N": parts.shape[-1]}, {"dtype": DTYPES[found.dtype]}
-    dynamic = ("SEQUENCES", "SPLIT", "HEADS")
-    launch(merge_kernel, what, sizes, [parts, sums, found], dynamic)
+    return _FILLING.parts(given.first.device, tiles, seen)

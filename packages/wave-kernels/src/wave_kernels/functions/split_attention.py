@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from wave_kernels.definitions.key_parts import Cut
 from wave_kernels.definitions.split_attention import (
     MOST_ROWS,
-    STEP,
-    Cut,
     split_attention_kernel,
 )
-from wave_kernels.functions.decode_attention import merge
-from wave_kernels.functions.launches import DTYPES, compute_units, launch
+from wave_kernels.functions.key_parts import Asked, Filling
 from wave_kernels.functions.ragged_calls import power_of_two, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import torch
 
     from wave_kernels.functions.attention_calls import Call, Sizes
 
@@ -28,15 +25,11 @@ __wave_frames__ = "internal"
 FEW_ROWS = 16
 """Rows that every tile has, so that fewer queries take as long."""
 
-_LEAST = 128
-"""Keys of a part: with fewer, merging costs as much as it saves."""
+_FILLING = Filling(held=4, least=128)
 
 _CHANNELS = 128
 """Of values, whose sums the registers of a wave hold beside queries and keys; scores
 of further ones are computed once more."""
-
-_HELD = 4
-"""Workgroups that a compute unit should have."""
 
 
 def parts_of(call: Call) -> int:
@@ -52,27 +45,17 @@ def parts_of(call: Call) -> int:
     seen = sizes.keys
     if scoring.window:
         seen = min(seen, sizes.m + scoring.window - 1)
-    wanted = _HELD * compute_units(call.given.first.device) // (sizes.b * sizes.kvh)
-    steps = -(-seen // STEP)
-    count = max(min(wanted, seen // _LEAST), 1)
-    return -(-steps // -(-steps // count))
+    tiles = sizes.b * sizes.kvh
+    return _FILLING.parts(call.given.first.device, tiles, seen)
 
 
 def attend_in_parts(call: Call, parts: int, found: torch.Tensor) -> None:
     """Attention of parts, and, where there are several, what merges them."""
-    cut = Cut(parts > 1, call.sizes.m)
+    cut = Cut(parts > 1, call.sizes.m, call.what["scoring"].window)
     what = {**call.what, "cut": cut}
-    symbols, dynamic = _symbols(call.sizes), ("SEQUENCES", "B", "KEYS")
-    if not cut.parts:
-        launch(split_attention_kernel, what, symbols, (*call.operands, found), dynamic)
-        return
-    rows = (call.sizes.b, parts, *found.shape[1:])
-    each = found.new_empty(rows, dtype=torch.float32)
-    sums = found.new_empty(rows[:-1], dtype=torch.float32)
-    what["heads"] = replace(call.what["heads"], result=DTYPES[torch.float32])
-    operands = (*call.operands, each.flatten(0, 1), sums)
-    launch(split_attention_kernel, what, symbols, operands, (*dynamic, "SPLIT"))
-    merge(each.flatten(2, 3), sums.flatten(2, 3), found.flatten(1, 2))
+    sizes, dynamic = _symbols(call.sizes), ("SEQUENCES", "B", "KEYS")
+    kernel = split_attention_kernel, what, "heads"
+    Asked(*kernel, sizes, dynamic, call.operands).launch(parts, found)
 
 
 def _symbols(sizes: Sizes) -> Mapping[str, Any]:
