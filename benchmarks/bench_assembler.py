@@ -1,11 +1,12 @@
 """What NVIDIA's assembler makes of the library for sm_90a: products kept, spills.
 
-    python benchmarks/bench_assembler.py [COUNT [SEED]]
+    python benchmarks/bench_assembler.py [COUNT [SEED [KERNEL]]]
 
 compiles a random COUNT of all combinations of kernels, element types, tiles of four
 warps, presets, ways to copy, and sizes at and beside the edges of tiles, nothing set
-among them, and names each in which the assembler does products one after the other
-(C75xx) or keeps registers in memory (LDL, STL). No GPU is needed.
+among them, or of those of kernels whose name begins so, and names each in which the
+assembler does products one after the other (C75xx) or keeps registers in memory (LDL,
+STL). No GPU is needed.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ def combinations() -> Iterator[Combination]:
     """All of them."""
     yield from _products()
     yield from _attention()
+    yield from _few_queries()
     for name, shapes in OTHERS.items():
         for shape, preset in product(shapes, (OPEN, *PRESETS)):
             yield Combination(name, shape, {}, preset)
@@ -134,6 +136,21 @@ def _attention() -> Iterator[Combination]:
             yield Combination(name, shape, settings, preset, direct)
 
 
+def _few_queries() -> Iterator[Combination]:
+    """Of one query, and of several, that heads share keys for; in parts, in pages."""
+    for width, keys, split, preset in product(
+        (64, 128), (200, 4096), (1, 2), (OPEN, *PRESETS)
+    ):
+        shape = {"B": 2, "M": 1, "H": 2, "N": width, "K1": width, "K2": keys}
+        for rows, paged in product((1, 8), (0, 1)):
+            settings: dict[str, int | str] = {"SPLIT": split, "PAGED": paged}
+            yield Combination("attention-decode", shape | {"M": rows}, settings, preset)
+        for heads, queries, dtype in ((2, 1, "bf16"), (16, 1, "f16"), (16, 5, "bf16")):
+            sizes = shape | {"H": heads, "M": queries}
+            settings = {"SPLIT": split, "GROUP": heads // 2, "DTYPE": dtype}
+            yield Combination("attention-split", sizes, settings, preset)
+
+
 def assembled(session: Session, asked: Combination) -> str:
     """``kept``, ``refused``, or what was given up, with numbers."""
     factory = session.plugins.load_kernel(asked.kernel)
@@ -151,10 +168,10 @@ def assembled(session: Session, asked: Combination) -> str:
     return f"{spilled} bytes spilled, {used['registers']} used" if spilled else "kept"
 
 
-def figures(count: int, seed: int) -> Iterator[Figure]:
+def figures(count: int, seed: int, kernel: str = "") -> Iterator[Figure]:
     """How many of them are compiled as they are meant."""
     session = Session(config=Config(cache=False), announce=lambda _: None)
-    every = list(combinations())
+    every = [each for each in combinations() if each.kernel.startswith(kernel)]
     order = np.random.default_rng(seed).permutation(len(every))
     chosen = [every[place] for place in order[:count]]
     kinds: Counter[str] = Counter()
@@ -174,6 +191,6 @@ def figures(count: int, seed: int) -> Iterator[Figure]:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # a loop that stays as it is says so
     logging.getLogger("wave_core").setLevel(logging.CRITICAL)
-    given = [int(word) for word in sys.argv[1:]]
-    how_many, first = (*given, *(40, 7)[len(given) :])
-    report("what the assembler gives up, sm_90a", figures(how_many, first))
+    how_many, first, which = (*sys.argv[1:], *("40", "7", "")[len(sys.argv) - 1 :])
+    rows = figures(int(how_many), int(first), which)
+    report("what the assembler gives up, sm_90a", rows)
