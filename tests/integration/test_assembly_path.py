@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 import workspace
+from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.codegen import module
 from wave_core.cli.app import app
 from wave_core.compile import Config, Session, wave_compile
@@ -54,11 +55,32 @@ def assembly(session, name, chip, sizes):
     return text.decode()
 
 
-@pytest.mark.parametrize(("parts", "loops"), [(16, 0), (40, 1)])
-def test_a_loop_of_one_turn_is_none(session, parts, loops):
-    sizes = {**SMALL["attention-merge"], "SPLIT": parts}
-    text = assembly(session, "attention-merge", "gfx942", sizes)
-    assert text.count("s_cbranch_scc1") == loops
+def loops_of_gemm(session, size):
+    text = assembly(session, "gemm", "gfx942", {"K": size})
+    return text.count("s_cbranch_scc1")
+
+
+@pytest.mark.parametrize(("size", "loops"), [(384, 0), (512, 0), (4096, 1)])
+def test_a_loop_of_few_turns_is_none(session, size, loops):
+    """Of one or two, in front of and behind which others are done."""
+    assert loops_of_gemm(session, size) == loops
+
+
+def test_a_loop_stays_one_where_its_turns_have_no_room(session, monkeypatch):
+    tight, assembled = iter([Budget(8)]), module.assembled_program
+
+    def first_without_room(lines, chip, budget, *rest):
+        return assembled(lines, chip, next(tight, budget), *rest)
+
+    monkeypatch.setattr(module, "assembled_program", first_without_room)
+    assert loops_of_gemm(session, 512) == 1
+
+
+def test_pages_of_a_buffer_are_added_by_the_wave(session):
+    """An offset that no field holds is in one register of the wave for all lanes."""
+    text = assembly(session, "gemm", "gfx942", {})
+    assert re.search(r"buffer_load_dwordx4 \S+ v\d+, \S+ s\d+ offen", text)
+    assert not re.search(r"v_add_u32 v\d+, 0x[1-9]000,", text)
 
 
 SCHEDULES = ("prefetch", "four-stage", "modulo", "fetch-ahead")

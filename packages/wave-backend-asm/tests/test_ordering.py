@@ -176,6 +176,14 @@ def test_no_wave_less_fits_for_an_order():
     assert 32 < made.allocation.vectors <= Budget.of_waves(8).vector
 
 
+def test_registers_of_waves_that_lds_keeps_away_are_free():
+    made = assembled_program(
+        [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1, 2), {}
+    )
+    assert Budget.of_waves(7).vector < made.allocation.vectors
+    assert made.allocation.vectors <= Budget.of_waves(2).vector
+
+
 @pytest.mark.parametrize("vectors", [8, 16, 32])
 def test_an_order_stays_within_the_budget(vectors):
     made = assembled_program(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from wave_backend_asm.code import Part
@@ -11,6 +12,7 @@ from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.builder import Builder, consecutive
 from wave_backend_asm.select.data import Datum
+from wave_backend_asm.select.divisions import divide
 from wave_backend_asm.select.instructions import AsmInstructions
 from wave_backend_asm.select.vectors import elements, joined
 from wave_core.backends.emission import Kind
@@ -249,3 +251,30 @@ def test_a_name_that_was_to_be_of_a_region_further_out_is_known():
         assert not b.asked
         instructions.once("key", lambda: b.of(Kind("i32"), [1]), 0)
         assert b.asked
+
+
+MULTIPLIES = {
+    "v_mul_hi_u32": lambda x, y: x * y >> 32,
+    "v_sub_u32": lambda x, y: x - y,
+    "v_add_u32": lambda x, y: x + y,
+    "v_lshrrev_b32": lambda x, y: y >> x,
+}
+
+
+@pytest.mark.parametrize(
+    "divisor", [3, 7, 19, 28, 641, 2**31 - 1, 2**31 + 1, 2**32 - 2, 2**32 - 1]
+)
+def test_a_number_divides_by_its_reciprocal(divisor):
+    """By the definitions of the instructions; of some divisors it has 33 bits."""
+    b, given = Builder(), Virtual().all
+    found = divide(b, given, divisor)
+    multiple = 2**32 // divisor * divisor
+    numbers = {0, 1, divisor - 1, divisor, multiple - 1, 2**32 - 1}
+    numbers |= {*np.random.default_rng().integers(0, 2**32, 100).tolist()}
+    for number in numbers:
+        values = {given: number}
+        for line in made(b):
+            sides = [values.get(each, each) for each in line.operands]
+            value = sides[0] if len(sides) == 1 else MULTIPLIES[line.name](*sides)
+            values[line.results[0]] = value & 0xFFFFFFFF
+        assert values[found] == number // divisor

@@ -10,6 +10,8 @@ _GRANULE = 8
 """They are given out in multiples of this. Source: LLVM, "AMDGPU usage"."""
 _ADDRESSED = 256
 """VGPRs, and AGPRs, that an instruction can name."""
+_WAVES = 8
+"""Waves that a SIMD has at most. Source: CDNA3 ISA, "Compute unit"."""
 _SCALARS = 102
 """SGPRs below VCC. Source: CDNA3 ISA, "Scalar operands"."""
 
@@ -21,26 +23,29 @@ class Budget:
     Attributes:
         vector: VGPRs and AGPRs together.
         scalar: SGPRs.
+        most: waves of a SIMD at a time, if registers keep none away: LDS may.
     """
 
     vector: int
     scalar: int = _SCALARS
+    most: int = _WAVES
 
     @classmethod
-    def of_waves(cls, waves: int) -> Budget:
+    def of_waves(cls, waves: int, most: int = _WAVES) -> Budget:
         """What each of so many waves of a SIMD gets.
 
         Raises:
             ValueError: a SIMD has at least one wave and at most eight.
         """
-        if not 1 <= waves <= 8:
-            raise ValueError(f"{waves} waves on a SIMD, which has 1 to 8")
-        return cls(_UNIFIED // waves // _GRANULE * _GRANULE)
+        if not 1 <= waves <= _WAVES:
+            raise ValueError(f"{waves} waves on a SIMD, which has 1 to {_WAVES}")
+        vector = _UNIFIED // waves // _GRANULE * _GRANULE
+        return cls(vector, most=min(_WAVES, max(1, most)))
 
-    @classmethod
-    def beside(cls, vectors: int) -> Budget:
-        """The most that lets as many waves fit as so many vector registers do."""
-        return cls.of_waves(max(1, min(8, _UNIFIED // granted(max(1, vectors)))))
+    def beside(self, vectors: int) -> int:
+        """The most vector registers that let as many waves fit as so many do."""
+        fit = min(self.most, _UNIFIED // granted(max(1, vectors)))
+        return min(self.vector, Budget.of_waves(max(1, fit)).vector)
 
     def limit(self, file: str, vgprs: int = 0) -> int:
         """Registers of one file; AGPRs are what ``vgprs`` leave."""

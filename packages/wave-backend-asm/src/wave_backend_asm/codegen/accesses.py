@@ -48,7 +48,10 @@ def buffer_address(
     """
     steady, moving = split_piece(emit, memory, piece)
     size = memory.dtype.bytes
-    lane, immediate = _split(emit, steady * size, _BUFFER_IMMEDIATE if folded else 1)
+    limit = _BUFFER_IMMEDIATE if folded else 1
+    lane, beyond, immediate = _split(emit, steady * size, limit)
+    if not (moving.is_constant and _may_be_of_the_wave(memory, piece, beyond)):
+        lane, beyond = lane + constant(beyond), 0
     name = emit.indices.wrapped(lane)
     word = emit.b.words(name)[0]
     if piece.mask is not None:
@@ -60,28 +63,41 @@ def buffer_address(
                 ("masked", test, word),
                 partial(chosen, emit.b, test, word, memory.outside),
             )
-    wave: Operand = 0
+    wave: Operand = beyond
     if not moving.is_constant:
         offset = emit.indices.wrapped(moving * size)
         wave = emit.b.uniform(emit.b.words(offset)[0])
     return Address(word, wave, immediate)
 
 
+def _may_be_of_the_wave(memory: Memory, piece: Piece, offset: int) -> bool:
+    """Whether a lane that is masked stays beyond the buffer with a constant added.
+
+    `split_piece` says why that has to be inside; a piece without a mask is.
+    """
+    if piece.mask is None:
+        return True
+    return memory.count is not None and offset < memory.count * memory.dtype.bytes
+
+
 def lds_address(emit: Emitter, memory: Memory, piece: Piece) -> Address:
     """The start of the buffer is in the instruction, too."""
     offset = piece.offset * memory.dtype.bytes + memory.start
-    lane, immediate = _split(emit, offset, _LDS_IMMEDIATE)
-    return Address(emit.b.words(emit.indices.wrapped(lane))[0], 0, immediate)
+    lane, beyond, immediate = _split(emit, offset, _LDS_IMMEDIATE)
+    name = emit.indices.wrapped(lane + constant(beyond))
+    return Address(emit.b.words(name)[0], 0, immediate)
 
 
-def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int]:
-    """The constant of a sum as a field, where the rest is proved not to be negative.
+def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int, int]:
+    """The constant of a sum, where the rest is proved not to be negative.
 
-    What does not fit the field stays with the rest, so that neighbours share it.
+    Returns:
+        The rest; what of the constant does not fit a field of an instruction; and what
+        does, so that neighbours share the others.
     """
     number, _ = offset.linear()
     rest = offset - number
     if number <= 0 or not emit.indices.within_loops().prove_nonnegative(rest):
-        return offset, 0
+        return offset, 0, 0
     field = number % limit
-    return rest + constant(number - field), field
+    return rest, number - field, field

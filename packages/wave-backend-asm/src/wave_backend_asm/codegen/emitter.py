@@ -49,6 +49,8 @@ class Emitter(Emission):
         fixed: registers that a wave starts with.
         pointers: arguments in front of the words.
         start: what a wave starts with.
+        writes_out: whether short loops become their turns, one after the other.
+        wrote_out: whether one has.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Emitter(Emission):
         super().__init__(graph, target, facts, table, instructions, fast_math=fast)
         self.make = instructions
         self.pointers = pointers
+        self.writes_out, self.wrote_out = True, False
         self.memories: dict[int, Memory] = {}
         self.starts = starts_in_lds(graph)
         self.copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -92,61 +92,114 @@ def generate(
         UserError: WV0610 for an op without a rule, WV0611 where registers do not
             suffice.
     """
-    made = partial(_generated, graph, target, table, fast_math=fast_math, waves=waves)
-    try:
-        return made(hoists=True)
-    except NoRoomError:
-        return made(hoists=False)
+    start, way = Beginning.of(graph, target), Way()
+    while True:
+        emit = start.emitter(graph, target, table, way, fast_math=fast_math)
+        try:
+            return start.generated(emit, graph, target, waves)
+        except NoRoomError as error:
+            less = way.with_less(emit)
+            if less is None:
+                raise _no_room(error, graph, target) from None
+            way = less
 
 
-def _generated(
-    graph: Graph, target: Target, table: LoweringTable, *, fast_math: bool | None,
-    waves: int | None, hoists: bool,
-) -> Generated:  # fmt: skip
-    """The assembly; values that loops do not change are kept, or computed again.
+@dataclass(frozen=True)
+class Way:
+    """How registers are spent.
 
-    Raises:
-        NoRoomError: registers do not suffice; if they are computed again, they may.
-        UserError: as `generate`.
+    Attributes:
+        hoists: Values that loops do not change are kept, and not computed again.
+        writes_out: Short loops are written out turn by turn.
     """
-    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
-    constants = constants_of(graph, geometry)
-    words = sum(row.words for row in constants)
-    parameters = [p for p in graph.parameters if isinstance(p.type, MemoryType)]
-    emit = Emitter(
-        graph, target, facts_of(graph, geometry, constants), table,
-        pointers=len(parameters), words=words, fast_math=fast_math,
-    )  # fmt: skip
-    emit.geometry, emit.b.hoists = geometry, hoists
-    emit.b.locate(graph.location)
-    bind_constants(emit, constants)
-    bind_machine(emit, geometry)
-    # All addresses are asked for before one is waited for.
-    starts = [address_of(emit, p, n) for n, p in enumerate(parameters)]
-    written = {memory.ident for memory in written_memories(graph.body)}
-    bindings = tuple(map(partial(_bound, emit, written), parameters, starts))
-    emit.lower(graph.body)
-    emit.b.say("s_endpgm")
-    budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
-    lines = emit.b.blocks[0].lines
-    try:
-        begins = Source.of(graph.location)
-        program = assembled_program(lines, target.name, budget, emit.fixed, begins)
-    except NoRoomError as error:
-        if hoists and emit.b.asked:
-            raise
-        raise _no_room(error, graph, target) from None
-    kernel = Kernel(
-        graph.name, target.name,
-        (Argument(pointer=True),) * len(bindings) + (Argument(pointer=False),) * words,
-        program.lines, program.allocation.used, geometry.threads,
-        rounded_lds_bytes(graph), program.files, emit.start,
-        program.begins,
-    )  # fmt: skip
-    return Generated(
-        kernel, bindings, constants, geometry.grid, geometry.devices,
-        geometry.threads, geometry.lanes,
-    )  # fmt: skip
+
+    hoists: bool = True
+    writes_out: bool = True
+
+    def with_less(self, emit: Emitter) -> Way | None:
+        """One for fewer registers, if it would have made another program."""
+        if emit.wrote_out:
+            return replace(self, writes_out=False)
+        return replace(self, hoists=False) if self.hoists and emit.b.asked else None
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a kernel starts with.
+
+    Attributes:
+        geometry: Its waves and its grid.
+        parameters: Its memories.
+        constants: The words behind their addresses.
+    """
+
+    geometry: Geometry
+    parameters: tuple[Parameter, ...]
+    constants: tuple[Constant, ...]
+
+    @classmethod
+    def of(cls, graph: Graph, target: Target) -> Beginning:
+        """That of a lowered graph."""
+        geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+        parameters = [p for p in graph.parameters if isinstance(p.type, MemoryType)]
+        return cls(geometry, tuple(parameters), constants_of(graph, geometry))
+
+    @property
+    def words(self) -> int:
+        """How many words are behind the addresses."""
+        return sum(row.words for row in self.constants)
+
+    def emitter(
+        self, graph: Graph, target: Target, table: LoweringTable, way: Way, *,
+        fast_math: bool | None,
+    ) -> Emitter:  # fmt: skip
+        """The state of a code generation that knows all of it."""
+        emit = Emitter(
+            graph, target, facts_of(graph, self.geometry, self.constants), table,
+            pointers=len(self.parameters), words=self.words, fast_math=fast_math,
+        )  # fmt: skip
+        emit.geometry, emit.b.hoists = self.geometry, way.hoists
+        emit.writes_out = way.writes_out
+        emit.b.locate(graph.location)
+        bind_constants(emit, self.constants)
+        bind_machine(emit, self.geometry)
+        return emit
+
+    def generated(
+        self, emit: Emitter, graph: Graph, target: Target, waves: int | None
+    ) -> Generated:
+        """The assembly.
+
+        Raises:
+            NoRoomError: registers do not suffice.
+            UserError: as `generate`.
+        """
+        # All addresses are asked for before one is waited for.
+        starts = [address_of(emit, p, n) for n, p in enumerate(self.parameters)]
+        written = {memory.ident for memory in written_memories(graph.body)}
+        bindings = tuple(map(partial(_bound, emit, written), self.parameters, starts))
+        emit.lower(graph.body)
+        emit.b.say("s_endpgm")
+        geometry = self.geometry
+        most, _ = target.occupancy(1, rounded_lds_bytes(graph), geometry.threads)
+        least = waves or -(-geometry.waves_per_workgroup // 4)
+        budget = Budget.of_waves(least, least if most is None else most)
+        program = assembled_program(
+            emit.b.blocks[0].lines, target.name, budget, emit.fixed,
+            Source.of(graph.location),
+        )  # fmt: skip
+        arguments = (Argument(pointer=True),) * len(bindings)
+        kernel = Kernel(
+            graph.name, target.name,
+            arguments + (Argument(pointer=False),) * self.words,
+            program.lines, program.allocation.used, geometry.threads,
+            rounded_lds_bytes(graph), program.files, emit.start,
+            program.begins,
+        )  # fmt: skip
+        return Generated(
+            kernel, bindings, self.constants, geometry.grid, geometry.devices,
+            geometry.threads, geometry.lanes,
+        )  # fmt: skip
 
 
 def _bound(

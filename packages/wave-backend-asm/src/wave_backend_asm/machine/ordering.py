@@ -7,7 +7,6 @@ from functools import reduce
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, TypeAlias
 
-from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.liveness import Flow, backwards, most_live
 from wave_backend_asm.allocate.webs import webs_of
 from wave_backend_asm.machine.effects import effects_of
@@ -22,6 +21,7 @@ from wave_backend_asm.order.room import Limits, Region
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
 
+    from wave_backend_asm.allocate.budget import Budget
     from wave_backend_asm.code import Value
 
 Operation: TypeAlias = Instruction | Copy
@@ -60,7 +60,7 @@ class Orders:
         self._names = Names(webs, flow.bits)
         self._scalars, vectors = most_live(flow)
         self._fits = vectors <= budget.vector
-        self.alike = min(budget.vector, Budget.beside(vectors).vector)
+        self.alike = budget.beside(vectors)
 
     def tries(self) -> Iterator[list[list[Operation]]]:
         """The operations of each block: in a good order, then in one for less.

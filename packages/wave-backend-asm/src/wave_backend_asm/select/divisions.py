@@ -27,31 +27,35 @@ def divide(b: Builder, above: Operand, below: Operand) -> Operand:
             return (above & 0xFFFFFFFF) // number
         if number & (number - 1) == 0:
             return basic(b, "shrui", above, number.bit_length() - 1)
-        found = reciprocal(number)
-        if found is not None:
-            return _by_reciprocal(b, above, *found)
+        return _by_reciprocal(b, above, *reciprocal(number))
     quotient = _divided(b, above, below)
     both = is_scalar(above) and is_scalar(below)
     return b.uniform(quotient) if both else quotient
 
 
-def reciprocal(number: int) -> tuple[int, int] | None:
-    """A factor and a shift that divide every number below 2**32 exactly."""
-    for shift in range(32):
+def reciprocal(number: int) -> tuple[int, int]:
+    """A factor and a shift that divide every number below 2**32 exactly.
+
+    The factor has 33 bits where none of 32 does.
+    """
+    for shift in range(33):
         factor = -(-(1 << (32 + shift)) // number)
-        if factor >> 32:
-            return None
         if factor * number - (1 << (32 + shift)) <= 1 << shift:
             return factor, shift
-    return None
+    raise AssertionError("the last one is close enough for every divisor")
 
 
 def _by_reciprocal(b: Builder, above: Operand, factor: int, shift: int) -> Operand:
+    low = factor & 0xFFFFFFFF
     if is_scalar(above):
-        high: Operand = b.salu("s_mul_hi_u32", above, factor)
+        high: Operand = b.salu("s_mul_hi_u32", above, low)
     else:
-        high = b.valu("v_mul_hi_u32", above, factor)
-    return basic(b, "shrui", high, shift)
+        high = b.valu("v_mul_hi_u32", above, low)
+    if factor == low:
+        return basic(b, "shrui", high, shift)
+    # The bit above stands for the dividend itself; half of both does not overflow.
+    rest = basic(b, "shrui", basic(b, "subi", above, high), 1)
+    return basic(b, "shrui", basic(b, "addi", rest, high), shift - 1)
 
 
 def _divided(b: Builder, above: Operand, below: Operand) -> Operand:

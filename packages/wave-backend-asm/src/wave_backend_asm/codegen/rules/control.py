@@ -11,6 +11,7 @@ from wave_backend_asm.select.data import Datum
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value
 from wave_core.backends.emission.rules.control import name_first
+from wave_core.ir import walk
 from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
 from wave_core.symbols import as_expr, symbol
 
@@ -75,8 +76,9 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     assert op.induction is not None, "set by expansion"
     b, region = emit.b, op.body
     iterations = emit.expr(as_expr(op.count))
-    if iterations.is_constant and iterations.constant_value == 1:
-        _once(op, op.induction, emit)
+    turns = iterations.constant_value if iterations.is_constant else 0
+    if turns == 1 or (turns > 1 and emit.writes_out and _is_short(op, turns)):
+        _written_out(op, op.induction, emit, turns)
         return
     count = b.uniform(b.words(emit.indices.wrapped(iterations))[0])
     inits = [emit.value(value) for value in op.inits]
@@ -100,18 +102,37 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     emit.set_results(op, tuple(Value(b.of(c.kind, c.words), *c.kind) for c in carried))
 
 
-def _once(op: Iterate, induction: Expr, emit: Emitter) -> None:
-    """A loop of one turn, which is none."""
+_MOST_OPS = 200
+"""Ops of all turns of a loop up to which it is written out.
+
+Longer code between two fixed points needs more registers than there may be live in a
+better order, so that none is found: attention of two turns was a fifth slower.
+"""
+
+
+def _is_short(op: Iterate, turns: int) -> bool:
+    """Whether the turns are written out one after the other: no loop is in another."""
+    ops = [*walk(op.body)]
+    if any(isinstance(each, Iterate | While) for each in ops):
+        return False
+    return turns * len(ops) <= _MOST_OPS
+
+
+def _written_out(op: Iterate, induction: Expr, emit: Emitter, turns: int) -> None:
+    """A loop without a jump: the number of each turn is known where it is lowered."""
     inits, outer = [emit.value(value) for value in op.inits], dict(emit.renamed)
-    for argument, init in zip(op.body.arguments, inits, strict=False):
-        emit.define(argument, init)
-    emit.renamed[induction] = emit.expr(as_expr(op.start))
-    emit.lower(op.body)
+    carried = [*inits]
+    emit.wrote_out |= turns > 1
+    start = emit.expr(as_expr(op.start))
+    for turn in range(turns):
+        for argument, value in zip(op.body.arguments, carried, strict=False):
+            emit.define(argument, value)
+        emit.renamed = {**outer, induction: start + turn * op.step}
+        emit.lower(op.body)
+        pairs = zip(emit.yielded(op.body), inits, strict=True)
+        carried = [Value(emit.spread(v, i.registers), *i.kind) for v, i in pairs]
     emit.renamed = outer
-    results = zip(emit.yielded(op.body), inits, strict=True)
-    emit.set_results(
-        op, tuple(Value(emit.spread(v, i.registers), *i.kind) for v, i in results)
-    )
+    emit.set_results(op, tuple(carried))
 
 
 def _iteration(emit: Emitter, counter: Virtual, count: Expr) -> Expr:
