@@ -30,6 +30,8 @@ READ = {
     "attention-decode": {"KEYS": 512, "START": 0, "SPLIT": 2},
     "attention-split": {"KEYS": 512, "SPLIT": 2},
     "attention-varlen": {"KEYS": 128, "QUERIES": 40},
+    "attention-varlen-keys": {"KEYS": 128, "QUERIES": 40},
+    "attention-varlen-queries": {"KEYS": 128, "QUERIES": 40},
     "gemm-grouped": {"M": 40, "GROUP": 0, "FIRST": 0, "LEFT": 40},
     "gemm-grouped-weights": {"FIRST": 0, "COUNT": 512},
     "scatter-add": {"FIRST": 0, "COUNT": 64},

@@ -26,6 +26,8 @@ SMALL = {
     "attention-queries": {"B": 1, "M": 33, "H": 2, "N": 17, "K1": 20, "K2": 40},
     "attention-split": {"B": 2, "M": 3, "H": 4, "N": 17, "K1": 20, "K2": 66},
     "attention-varlen": {"B": 2, "M": 33, "H": 2, "N": 17, "K1": 20, "K2": 66},
+    "attention-varlen-keys": {"B": 2, "M": 33, "H": 2, "N": 17, "K1": 20, "K2": 66},
+    "attention-varlen-queries": {"B": 2, "M": 33, "H": 2, "N": 17, "K1": 20, "K2": 66},
     "conv-depthwise": {"N": 2, "H": 7, "W": 9, "C": 65, "HF": 3, "WF": 2},
     "conv2d": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "conv2d-input": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},

@@ -61,6 +61,16 @@ KERNELS: tuple[KernelSpec, ...] = (
         "flash attention of sequences of different lengths",
     ),
     KernelSpec(
+        "attention-varlen-keys",
+        f"{_CASES}.ragged_gradients:ragged_key_gradient_case",
+        "gradients of such sequences' keys and values",
+    ),
+    KernelSpec(
+        "attention-varlen-queries",
+        f"{_CASES}.ragged_gradients:ragged_query_gradient_case",
+        "gradient of such sequences' queries",
+    ),
+    KernelSpec(
         "conv-depthwise",
         f"{_CASES}.conv:depthwise_case",
         "convolution of each channel with a filter of its own",

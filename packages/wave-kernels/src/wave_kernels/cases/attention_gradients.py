@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ACCURACY = {"f16": 2e-3, "bf16": 2e-2}
 """Of the largest element: gradients of scores are rounded."""
 
-_TILES = ("BLOCK_M", "BLOCK_K2", "WAVES_M", "MMA_ROWS")
+TILES = ("BLOCK_M", "BLOCK_K2", "WAVES_M", "MMA_ROWS")
 _VARIANTS = {name: 0 for name in VARIANTS if name != "LSE"}
 
 
@@ -44,7 +44,7 @@ def query_gradient_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
     """The gradient of queries, and ``delta``; settings as of attention over heads."""
-    return _case(_OfQueries, shape, settings, target)
+    return _case(OfQueries, shape, settings, target)
 
 
 def key_gradient_case(
@@ -54,7 +54,7 @@ def key_gradient_case(
 
     Where heads share keys, each head of queries has its own.
     """
-    return _case(_OfKeys, shape, settings, target)
+    return _case(OfKeys, shape, settings, target)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,9 @@ class _Gradients:
         return 1 - np.tanh(products / cap) ** 2 if cap else 1.0
 
 
-class _OfQueries(_Gradients):
+class OfQueries(_Gradients):
+    """The case of the kernel of queries."""
+
     make: Callable[..., Any] = staticmethod(query_gradient_kernel)
     dims = ("DK",)
 
@@ -117,7 +119,9 @@ class _OfQueries(_Gradients):
         return [delta, self.asked.turned(inner @ key)]
 
 
-class _OfKeys(_Gradients):
+class OfKeys(_Gradients):
+    """The case of the kernel of keys and values."""
+
     make: Callable[..., Any] = staticmethod(key_gradient_kernel)
     dims = ("DK", "DN")
 
@@ -146,7 +150,7 @@ def _powers(scores: Any, sums: Any) -> Any:
 
 
 def _case(
-    kind: type[_OfQueries | _OfKeys],
+    kind: type[OfQueries | OfKeys],
     shape: Mapping[str, int],
     settings: Mapping[str, int | str],
     target: str,
@@ -154,7 +158,7 @@ def _case(
     word = str(settings.get("DTYPE", "f16"))
     case = asked(shape, {**settings, "RESULT": word, "LSE": 0})
     heads, made = case.heads, kind(case)
-    tiles = with_defaults(settings, BATCH) | left_open(settings, _TILES)
+    tiles = with_defaults(settings, BATCH) | left_open(settings, TILES)
     known = {name: tiles[name] for name in tiles if name != "GROUP"}
     again = {"DK": case.sizes["K1"], "DN": case.sizes["N"]}
     sizes = {**case.sizes, **{name: again[name] for name in kind.dims}}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-_SIZES = {"B": 3, "M": 40, "H": 2, "N": 64, "K1": 64, "K2": 128}
+SIZES = {"B": 3, "M": 40, "H": 2, "N": 64, "K1": 64, "K2": 128}
 _VARIANTS = {"CAUSAL": 0, "WINDOW": 0, "SOFTCAP": 0, "ALIBI": 0, "PAGED": 0, "TREE": 0}
 _BATCH = {"BLOCK_B": 1, "BLOCK_H": 1, "GROUP": 1}
 
 
 @dataclass(frozen=True)
-class _Ragged:
+class Ragged:
     """Sequences, the first with most queries, the last with most keys."""
 
     asked: Asked
@@ -52,6 +52,12 @@ class _Ragged:
         """The first key of each sequence, and an end."""
         b, most = self.asked.sizes["B"], self.asked.sizes["K2"]
         return [0, *accumulate(most * (i + 1) // b for i in range(b))]
+
+    @property
+    def spans(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """The queries and the keys of each sequence."""
+        starts = self.query_starts, self.key_starts
+        return list(zip(*map(pairwise, starts), strict=True))
 
     @property
     def totals(self) -> dict[str, int]:
@@ -80,34 +86,44 @@ class _Ragged:
         return [*made, poisoned((t, h, sizes["N"]), heads.result)]
 
     def reference(self, arguments: Sequence[Any]) -> list[Any]:
-        """The output in f64, sequence after sequence."""
+        """The output in f64."""
+        return [self.attended(arguments[:-1])[0]]
+
+    def attended(self, arguments: Sequence[Any]) -> tuple[Any, Any]:
+        """The output, and the logarithms of sums, in f64, sequence after sequence."""
         import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
 
-        query, key, value, _, _, *more = arguments[:-1]
+        query, key, value, _, _, *more = arguments
         table = more.pop(0) if self.paged else np.arange(key.shape[0])
         tree = more.pop(0) if self.tree else None
-        spans = zip(pairwise(self.query_starts), pairwise(self.key_starts), strict=True)
-        found: list[Any] = []
-        for (first, end), keys in spans:
+        found: list[tuple[Any, Any]] = []
+        for (first, end), keys in self.spans:
             slots = table[slice(*keys)]
             rows = query[first:end], key[slots], value[slots]
             drafts = None if tree is None else tree[first:end, : end - first]
             found.append(self._one(rows, list(more), drafts))
-        return [np.concatenate(found)]
+        rows, sums = zip(*found, strict=True)
+        return np.concatenate(rows), np.concatenate(sums, axis=-1)
 
-    def _one(self, rows: tuple[Any, ...], added: list[Any], drafts: Any) -> Any:
-        """The output of one sequence, ``[rows, heads, channels]``."""
+    def _one(
+        self, rows: tuple[Any, ...], added: list[Any], drafts: Any
+    ) -> tuple[Any, Any]:
+        """Of one sequence, ``[rows, heads, channels]`` and ``[heads, rows]``."""
         query, key, value = (x.astype("float64").swapaxes(0, 1) for x in rows)
         group, asked = self.asked.heads.group, self.asked
         key, value = (x.repeat(group, axis=0) for x in (key, value))
         products = query @ key.swapaxes(-1, -2) * asked.scale
         m, keys = products.shape[-2:]
-        sizes = {**asked.sizes, "M": m, "K2": keys}
-        one = Asked(sizes, asked.heads, asked.scoring, lse=False)
-        scores = one.scores(products[None], added)[0]
+        scores = self.of_one(m, keys).scores(products[None], added)[0]
         if drafts is not None:
             scores = self._among(scores, drafts)
-        return softmax_product(scores * LOG2_E, value)[0].swapaxes(0, 1)
+        found, sums = softmax_product(scores * LOG2_E, value)
+        return found.swapaxes(0, 1), sums
+
+    def of_one(self, queries: int, keys: int) -> Asked:
+        """What is asked for, of a sequence with so many queries and keys alone."""
+        sizes = {**self.asked.sizes, "B": 1, "M": queries, "K2": keys}
+        return replace(self.asked, sizes=sizes)
 
     def _among(self, scores: Any, drafts: Any) -> Any:
         """Scores, and minus infinity at drafts that a query does not see."""
@@ -130,11 +146,11 @@ def ragged_attention_case(
     ``PAGED=1`` reads keys where a table says; ``TREE=1`` has a mask of drafts; the
     others are as of attention over heads, without a bias.
     """
-    sizes = with_defaults(shape, _SIZES)
+    sizes = with_defaults(shape, SIZES)
     given = {k: v for k, v in settings.items() if k not in ("PAGED", "TREE", "BIAS")}
     case = asked(sizes, {**given, "LAYOUT": "bshd", "LSE": 0})
     variants = with_defaults(settings, _VARIANTS)
-    ragged = _Ragged(case, bool(variants["PAGED"]), bool(variants["TREE"]))
+    ragged = Ragged(case, bool(variants["PAGED"]), bool(variants["TREE"]))
     tiles = with_defaults(settings, _BATCH) | left_open(settings, TILES)
     known = {name: tiles[name] for name in tiles if name != "GROUP"}
     subs, _ = symbols({**case.sizes, **ragged.totals}, known)
