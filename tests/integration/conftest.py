@@ -12,7 +12,8 @@ import workspace
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.append(str(workspace.ROOT / "examples"))
 sys.path.append(str(workspace.ROOT / "benchmarks"))
-sys.path.append(str(workspace.ROOT / "packages" / "wave-passes-scheduling" / "tests"))
+for package in ("wave-kernels", "wave-passes-scheduling"):
+    sys.path.append(str(workspace.ROOT / "packages" / package / "tests"))
 
 
 @pytest.fixture(autouse=True)

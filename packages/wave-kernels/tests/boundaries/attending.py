@@ -32,7 +32,9 @@ def attention(dtype, **sizes):
 def sums(query, key):
     scale = max(query.shape[-1], 1) ** -0.5
     scores = query.double() @ key.double().mT * scale
-    return scores.logsumexp(-1)
+    # A row is NaN, as its softmax is.
+    endless = (scores == torch.inf).any(-1)
+    return scores.logsumexp(-1).masked_fill(endless, torch.nan)
 
 
 def attention_with_lse(dtype, **sizes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,8 +91,21 @@ class Boundary:
         return {n: axis.usual for n, axis in self.axes.items()} | {name: size}
 
 
+SPOILER: ContextVar[Callable[[torch.Tensor], None] | None]
+SPOILER = ContextVar("SPOILER", default=None)
+"""Puts odd numbers among those that are drawn for an argument."""
+
+
 def random(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    return torch.randn(shape).to(dtype)
+    return drawn(torch.randn(shape)).to(dtype)
+
+
+def drawn(numbers: torch.Tensor) -> torch.Tensor:
+    """An argument's, before they are rounded to its type."""
+    spoil = SPOILER.get()
+    if spoil is not None:
+        spoil(numbers)
+    return numbers
 
 
 def greatest(tensor: torch.Tensor) -> float:

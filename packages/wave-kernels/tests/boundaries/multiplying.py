@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as torch_functions
 from torch.nn.grad import conv2d_input as input_of, conv2d_weight as weight_of
 
-from boundaries.axes import FLOATS, Axis, Boundary, Trial, greatest, random
+from boundaries.axes import FLOATS, Axis, Boundary, Trial, drawn, greatest, random
 from wave_kernels.functions.experts import MOST_EXPERTS
 
 LONGER = Axis(9, long=4099)
@@ -28,10 +28,11 @@ def matmul(dtype, b, m, n, k):
 
 
 def matmul_nbits(dtype, m, n, k):
-    a, scales = random(m, k, dtype=dtype), torch.rand(n, 1) + 0.5
+    a, scales = random(m, k, dtype=dtype), drawn(torch.rand(n, 1) + 0.5)
     numbers = torch.randint(-128, 128, (n, k)).to(torch.int8)
-    wanted, limit = product(a, (numbers * scales.double()).mT)
-    return Trial((a, numbers, scales), (wanted,), (limit,))
+    wanted, limit = product(a, numbers.mT)
+    scaled = wanted * scales.double().mT
+    return Trial((a, numbers, scales), (scaled,), (limit * greatest(scales),))
 
 
 def swiglu(dtype, m, n, k):
@@ -100,8 +101,10 @@ def moe(dtype, t, d, h, e):
     wanted = torch.zeros(t, d).double()
     for expert in range(e):
         gate, up = (x.double() @ gate_up[expert].mT).chunk(2, -1)
-        share = (shares * (found.indices == expert)).sum(-1, keepdim=True)
-        wanted += share * ((torch_functions.silu(gate) * up) @ down[expert].mT)
+        chosen = found.indices == expert
+        share = torch.where(chosen, shares, 0.0).sum(-1, keepdim=True)
+        given = share * ((torch_functions.silu(gate) * up) @ down[expert].mT)
+        wanted += torch.where(chosen.any(-1, keepdim=True), given, 0.0)
     limit = 1e-5 * max(1.0, greatest(wanted))
     return Trial((x, *weights, 2), (wanted,), (limit,))
 

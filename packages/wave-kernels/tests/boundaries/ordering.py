@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from boundaries.axes import Axis, Boundary, Trial, greatest, random
+from boundaries.axes import Axis, Boundary, Trial, drawn, greatest, random
 from wave_kernels.functions.experts import MOST_CHOICES, MOST_EXPERTS
 from wave_kernels.functions.rows import LONGEST
 from wave_kernels.microscaling import block_shape, byte_place, scale_place
@@ -31,10 +31,10 @@ def topk(dtype, m, n, k):
 def route_tokens(dtype, t, e, k):
     """Logits that are far apart, so that rounding changes no order."""
     order = torch.rand(t, e).argsort(-1)
-    logits = (order * 8.0 / max(e, 1)).to(torch.float32 if e > 256 else dtype)
-    found = logits.double().softmax(-1).topk(min(k, e))
-    weights = found.values / found.values.sum(-1, keepdim=True)
-    wanted = weights, found.indices.double()
+    logits = drawn(order * 8.0 / max(e, 1))
+    logits = logits.to(torch.float32 if e > 256 else dtype)
+    found = logits.double().topk(min(k, e))
+    wanted = found.values.softmax(-1), found.indices.double()
     return Trial((logits, k), wanted, (1e-5, 0.0))
 
 
@@ -53,7 +53,7 @@ def group_tokens(dtype, t, k, groups):
 def combine_tokens(dtype, t, k, n):
     rows = random(t * k, n, dtype=dtype)
     places = torch.randperm(t * k).int().view(t, k)
-    weights = torch.rand(t, k)
+    weights = drawn(torch.rand(t, k))
     each = weights.double()[..., None] * rows.double()[places.long()]
     limit = 1e-6 * greatest(each.abs().sum(1))
     return Trial((rows, places, weights), (each.sum(1),), (limit,))

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 import torch.nn.functional as torch_functions
 
-from boundaries.axes import Axis, Boundary, Trial, greatest, random
+from boundaries.axes import Axis, Boundary, Trial, drawn, greatest, random
 from wave_kernels.functions.rotary import MOST_CHANNELS
 from wave_kernels.functions.rows import LONGEST
 
@@ -54,10 +54,14 @@ def elementwise(dtype, b, m, n):
 def cross_entropy(dtype, m, n):
     logits, targets = random(m, n, dtype=dtype), torch.randint(max(n, 1), (m,))
     wide = logits.double()
-    lse = wide.logsumexp(-1)
-    picked = wide.gather(1, targets[:, None])[:, 0] if n else lse
+    away = wide - wide.amax(-1, keepdim=True) if n else wide
+    sums = away.exp().sum(-1).log()
+    picked, of = (
+        each.gather(1, targets[:, None])[:, 0] if n else sums for each in (away, wide)
+    )
     limit = 1e-5 * max(1.0, greatest(wide))
-    return Trial((logits, targets), (lse - picked, lse), (limit,) * 2)
+    wanted = sums - picked, sums - picked + of
+    return Trial((logits, targets), wanted, (limit,) * 2)
 
 
 def quantize_rows(dtype, m, n):
@@ -72,7 +76,7 @@ def quantize_rows(dtype, m, n):
 
 def rotary_embedding(dtype, t, h, d, pairs):
     x, angles = random(t, h, d, dtype=dtype), 7 * torch.rand(t, pairs)
-    cos, sin = angles.cos(), angles.sin()
+    cos, sin = drawn(angles.cos()), drawn(angles.sin())
     if d < 2 * pairs:
         return Trial((x, cos, sin), (x.double(),), (0.0,))
     first, second, rest = x.double().tensor_split((pairs, 2 * pairs), -1)

@@ -52,7 +52,8 @@ def attention_with_lse(  # noqa: PLR0913 - one word for each variant
 
     Returns:
         The result of `attention`, and ``[B, H, M]`` in either layout, float32, within
-        1e-3; minus infinity for queries that see no key.
+        1e-3; minus infinity for queries that see no key, NaN where a score is plus
+        infinity, as the softmax is.
 
     Raises:
         LaunchError: As `attention`.
@@ -124,7 +125,8 @@ def attention_backward(  # noqa: PLR0913 - one word for each variant
     Returns:
         Gradients of the shapes and type of query, key and value; within 2e-3 of the
         largest element in float16, 2e-2 in bfloat16, to which the gradients of scores
-        are rounded. Queries that see no key have, and give, zeros.
+        are rounded. Queries that see no key have, and give, zeros. Where ``grad`` is
+        infinite they are infinite or NaN, as in FlashAttention 2; autograd has NaN.
 
     Raises:
         LaunchError: As `attention`.

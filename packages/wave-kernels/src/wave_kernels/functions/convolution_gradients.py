@@ -49,7 +49,8 @@ def conv2d_input(
         out: Takes the result; by default a new tensor that lies as grad does.
 
     Returns:
-        ``[N, C, H, W]`` of grad's type; accuracy as `conv2d`.
+        ``[N, C, H, W]`` of grad's type; accuracy as `conv2d`. Outside of the gradient
+        there are zeros: beside them NaN or infinity in a filter is NaN.
 
     Raises:
         LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.

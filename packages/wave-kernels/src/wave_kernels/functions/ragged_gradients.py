@@ -57,8 +57,8 @@ def attention_varlen_with_lse(  # noqa: PLR0913 - one word for each variant
         out: Takes both results.
 
     Returns:
-        The result of `attention_varlen`, and ``[H, T]``, float32, within 1e-3; minus
-        infinity for queries that see no key.
+        The result of `attention_varlen`, and ``[H, T]``, float32, within 1e-3; NaN
+        and minus infinity as in `attention_with_lse`.
 
     Raises:
         LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
