@@ -10,7 +10,8 @@ from wave_kernels.functions import launches
 TARGETS = ("gfx942", "gfx950", "sm_90a")
 FEW = (
     *("softmax", "layer_norm", "cross_entropy", "cumsum", "topk", "quantize_rows"),
-    *("route_tokens", "elementwise", "matmul finished", "grouped_swiglu"),
+    *("rms_norm", "route_tokens", "elementwise", "gated relu", "swiglu relu"),
+    *("matmul gelu", "matmul relu", "grouped_swiglu"),
     *("attention", "decode parts"),
 )
 """At least one of each form: rows, scans, orders, products, attention, its parts."""

@@ -30,9 +30,10 @@ def matmul(dtype, b, m, n, k):
 def matmul_nbits(dtype, m, n, k):
     a, scales = random(m, k, dtype=dtype), drawn(torch.rand(n, 1) + 0.5)
     numbers = torch.randint(-128, 128, (n, k)).to(torch.int8)
-    wanted, limit = product(a, numbers.mT)
-    scaled = wanted * scales.double().mT
-    return Trial((a, numbers, scales), (scaled,), (limit * greatest(scales),))
+    _, limit = product(a, (numbers * scales.double()).mT)
+    # Sums are scaled, not weights: an infinite scale has the sign of the sum.
+    wanted = a.double() @ numbers.double().mT * scales.double().mT
+    return Trial((a, numbers, scales), (wanted,), (limit,))
 
 
 def swiglu(dtype, m, n, k):

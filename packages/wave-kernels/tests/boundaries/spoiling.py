@@ -58,14 +58,32 @@ class Call:
         return cls(name, TABLE[name].trial, sizes | others)
 
 
-def finished(dtype: torch.dtype) -> Trial:
+def finished(dtype: torch.dtype, activation: str) -> Trial:
     """A product, a bias, an activation and a residual."""
     a, b = random(9, 37, dtype=dtype), random(37, 9, dtype=dtype)
     bias, residual = random(9, dtype=dtype), random(9, 9, dtype=dtype)
     sums, away = product(a, b)
-    wanted = torch_functions.gelu(sums + bias.double()) + residual.double()
-    named = {"bias": bias, "activation": "gelu", "residual": residual}
+    apply = getattr(torch_functions, activation)
+    wanted = apply(sums + bias.double()) + residual.double()
+    named = {"bias": bias, "activation": activation, "residual": residual}
     return Trial((a, b), (wanted,), (away,), named)
+
+
+def rectified(dtype: torch.dtype) -> Trial:
+    """Gates that are the greater of a number and 0, and what they let pass."""
+    x = random(3, 38, dtype=dtype)
+    gate, up = x.double().chunk(2, -1)
+    wanted = torch_functions.relu(gate) * up
+    return Trial((x,), (wanted,), (1e-5,), {"activation": "relu"})
+
+
+def rectified_products(dtype: torch.dtype) -> Trial:
+    """The same of products."""
+    x, *both = (random(*each, dtype=dtype) for each in ((9, 9), (9, 5), (9, 5)))
+    gate, up = (x.double() @ each.double() for each in both)
+    wanted = torch_functions.relu(gate) * up
+    away = 1e-3 * greatest(wanted)
+    return Trial((x, *both), (wanted,), (away,), {"activation": "relu"})
 
 
 def filtered(dtype: torch.dtype) -> Trial:
@@ -99,7 +117,10 @@ def _calls() -> dict[str, Call]:
     found |= {f"{name} long": Call.usual(name, m=2, n=LONGEST + 1) for name in rows}
     found["attention parts"] = Call.usual("attention", m=1, s=600)
     found["decode parts"] = Call.usual("attention_decode", keys=1100)
-    found["matmul finished"] = Call("matmul", finished, {})
+    for word in ("gelu", "relu"):
+        found[f"matmul {word}"] = Call("matmul", finished, {"activation": word})
+    found["gated relu"] = Call("gated_activation", rectified, {})
+    found["swiglu relu"] = Call("swiglu", rectified_products, {})
     found["conv2d filtered"] = Call("conv2d", filtered, {})
     variants = ({"softcap": 2.0}, {"bias": True}, {"slopes": True})
     for variant in variants:
