@@ -158,6 +158,16 @@ def test_inspect_shows_cycles_by_source_line():
     check_timeline(document["timeline"])
 
 
+@pytest.mark.parametrize("kernel", ["attention-decode", "attention-merge"])
+def test_sizes_that_come_with_the_launch_are_those_of_arguments(kernel):
+    """A kernel's own names for them are none of the case's: it ended in a KeyError."""
+    asked = [kernel, "--target", "gfx942", "--what", "cycles", "--json"]
+    done = CliRunner().invoke(inspect_command.app, asked)
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert document["cycles"]["total"] > 0
+
+
 def check_timeline(found):
     """Events of a wave follow each other, and the last ends when the unit is done."""
     ready = dict.fromkeys((wave["wave"] for wave in found["waves"]), 0.0)

@@ -12,13 +12,13 @@ class Chip:
 
     name = "gfx942"
 
-    def occupancy(self, registers, lds_bytes, threads):
+    def occupancy(self, registers, lds_bytes, threads) -> tuple[int | None, str]:
         assert (registers, lds_bytes, threads) == (196, 40000, 256)
         return 1, "lds"
 
 
 class Unknown(Chip):
-    def occupancy(self, registers, lds_bytes, threads):
+    def occupancy(self, registers, lds_bytes, threads) -> tuple[int | None, str]:
         return None, ""
 
 

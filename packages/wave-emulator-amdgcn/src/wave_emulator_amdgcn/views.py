@@ -5,6 +5,7 @@ Like `cli`, one of the few modules that know wave-core.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,16 @@ from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
 from wave_emulator_amdgcn.costs.listing import listing_of
 from wave_emulator_amdgcn.costs.record import record
 from wave_emulator_amdgcn.costs.sample import measured
+from wave_emulator_amdgcn.device import EmulatorDevice
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_emulator_amdgcn.line_table import document, tables
 from wave_isa_amdgcn.costs import COSTS
+from wave_runtime.arrays import view
 from wave_runtime.artifact import MANIFEST, code_file
-from wave_runtime.grid import GridExpression
+from wave_runtime.errors import LaunchRefused
 from wave_runtime.kernarg import scalar_packer
 from wave_runtime.manifest import Manifest
+from wave_runtime.plan import Planner
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.codeobject import CodeObject
@@ -104,10 +108,24 @@ def _manifest(request: ViewRequest) -> Manifest:
 
 
 def _executed(code: CodeObject, request: ViewRequest) -> LaunchResult:
-    """The launch that the manifest describes, or a part of it."""
+    """The launch that the manifest describes, or a part of it.
+
+    Raises:
+        ViewError: arguments do not fit, or leave nothing to do.
+    """
     manifest = _manifest(request)
     named = _named(manifest, request)
-    numbers = {name: value for name, value in named.items() if isinstance(value, int)}
+    rows = [row for row in manifest.constants if row.parameter]
+    arrays = [view(named[row.name]) for row in manifest.bindings]
+    planner = Planner(manifest, EmulatorDevice())
+    try:
+        plan = planner.plan(arrays, {row.name: named[row.name] for row in rows})
+    except LaunchRefused as error:
+        raise ViewError(str(error)) from error
+    if plan.empty:
+        raise ViewError("a launch of these sizes has nothing to do")
+    scalars = b"".join(scalar_packer(row.dtype)(named[row.name]) for row in rows)
+    words = plan.parts[0] + scalars
 
     def make_buffers() -> list[Any]:
         fresh = _named(manifest, request)
@@ -116,31 +134,15 @@ def _executed(code: CodeObject, request: ViewRequest) -> LaunchResult:
     return measured(
         code,
         make_buffers,
-        grid=_grid(manifest, {**request.shape, **numbers}),
+        grid=plan.grid,
         kernel=manifest.name,
-        constants=_constants(manifest, named, request.shape),
+        constants=struct.unpack(f"<{len(words) // 4}I", words),
     )
 
 
 def _named(manifest: Manifest, request: ViewRequest) -> dict[str, Any]:
     """Fresh arguments by parameter."""
     return dict(zip(manifest.parameters, request.make_arguments(), strict=True))
-
-
-def _grid(manifest: Manifest, values: Mapping[str, int]) -> tuple[int, int, int]:
-    counts = [GridExpression(text)(values) for text in manifest.grid]
-    counts += [1] * (3 - len(counts))
-    return counts[0], counts[1], counts[2]
-
-
-def _constants(
-    manifest: Manifest, named: Mapping[str, Any], sizes: Mapping[str, int]
-) -> list[int]:
-    data = b""
-    for row in manifest.constants:
-        value = named[row.name] if row.parameter else sizes[row.name]
-        data += scalar_packer(row.dtype)(value)
-    return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
 
 
 def _tables(
