@@ -99,12 +99,12 @@ def decode_attention_kernel(
     def decode_attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
         enter_part(given["key_starts"], B, START, KEYS, cut.splits)
-        factor = tkl.Register[*LEAD, M, K2, tkl.f32](scale)
         slopes = base_2(tkw.read(given["slopes"]), H, M) if own.alibi else None
 
         def scores() -> Any:
             q_reg = places.queries(given["query"])
             k_reg = places.keys(given["key"], given.get("table"), (K2, K1))
+            factor = tkl.Register[*LEAD, M, K2, tkl.f32](scale)
             x_j = products(k_reg, q_reg, LEAD, None) * factor
             return own.hidden(own.finished(x_j, (*LEAD, M, K2), slopes))
 

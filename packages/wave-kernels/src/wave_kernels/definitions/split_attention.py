@@ -96,13 +96,13 @@ def split_attention_kernel(
     @declared(operands)
     def attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        factor = tkl.Register[*SCORED, tkl.f32](scale)
 
         def read(name: str, *dims: Any) -> Any:
             return places.read(given[name], name, dims)
 
         def scores() -> Any:
             q_reg, k_reg = read("query", *LEAD, M, K1), read("key", *LEAD, K2, K1)
+            factor = tkl.Register[*SCORED, tkl.f32](scale)
             x_j = products(k_reg, q_reg, LEAD, None) * factor
             slopes = base_2(read("slopes", H, M), H, M) if own.alibi else None
             added = partial(read, "bias", *own.bias)
