@@ -2,9 +2,10 @@
 
 ``python benchmarks/bench_asm.py [--target gfx942] [--json] [KERNEL ...]``; all kernels
 on gfx942 and gfx950 without arguments, in some five minutes. A row has both paths,
-MLIR's first: CPU time from the trace to the code object, in one process and by turns;
-instructions of the hot loop; VGPRs and AGPRs together, and SGPRs; cycles of the first
-case by the emulator's model. Shapes and presets are those of a kernel with nothing set.
+MLIR's first: CPU time from the trace to the code object, that of the compilers'
+processes included, in one session and by turns; instructions of the hot loop; VGPRs and
+AGPRs together, and SGPRs; cycles of the first case by the emulator's model. Shapes and
+presets are those of a kernel with nothing set.
 With ``--json``, the rows are one line, and what they say together is another.
 """
 
@@ -13,17 +14,17 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import statistics
-import time
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from measure import Figure, report
+from peers.again import spent
 
-from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
-from wave_core.compile import Config, Session, wave_compile
+from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
@@ -70,15 +71,8 @@ class Row:
         return getattr(self.asm, name) <= getattr(self.mlir, name)
 
 
-def by_mlir(case: KernelCase) -> object:
-    """A compilation within this process, whose CPU time counts."""
-    found = wave_compile(case.options, case.kernel, session=SESSION)
-    settings = replace(settings_of(found.compiled.options), worker=None)
-    return compile_graph(found.graph, found.compiled.target, settings)
-
-
-def by_asm(case: KernelCase) -> object:
-    """The same by the assembly path, which has no other process."""
+def code_object(case: KernelCase) -> object:
+    """One compilation by the path that the options of a case name."""
     return emit(case.options, case.kernel, "hsaco", SESSION)
 
 
@@ -89,9 +83,9 @@ def cpu_seconds(works: tuple[Callable[[], object], ...]) -> list[float]:
         for work, found in zip(works, times, strict=True):
             gc.collect()
             SESSION.forget()
-            start = time.process_time()
+            start = spent(os.getpid())
             work()
-            found.append(time.process_time() - start)
+            found.append(spent(os.getpid()) - start)
     return [statistics.median(found[1:]) for found in times]
 
 
@@ -122,12 +116,12 @@ def row_of(kernel: str, target: str) -> Row:
     case = make_case(SESSION.plugins.load_kernel(kernel), kernel, {}, {}, target)
     own = replace(case, options=replace(case.options, backend="asm"))
     try:
-        by_asm(own)
+        code_object(own)
     except UserError as error:
-        (spent,) = cpu_seconds((partial(by_mlir, case),))
-        return Row(kernel, target, side(case, spent), error.code)
-    spent = cpu_seconds((partial(by_mlir, case), partial(by_asm, own)))
-    return Row(kernel, target, *map(side, (case, own), spent))
+        (taken,) = cpu_seconds((partial(code_object, case),))
+        return Row(kernel, target, side(case, taken), error.code)
+    taken = cpu_seconds((partial(code_object, case), partial(code_object, own)))
+    return Row(kernel, target, *map(side, (case, own), taken))
 
 
 def shown(row: Row) -> list[str]:

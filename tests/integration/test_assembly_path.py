@@ -15,6 +15,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 import workspace
 from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen import module
 from wave_core.cli.app import app
 from wave_core.compile import Config, Session, wave_compile
@@ -22,6 +23,7 @@ from wave_core.compile.check_case import run_case
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
+from wave_runtime.artifact import code_file
 from wave_view import collect
 
 CHIPS = ("gfx942", "gfx950")
@@ -47,17 +49,31 @@ def checked(session, name, chip, settings=None, sizes=None, **options):
     return report
 
 
-def assembly(session, name, chip, sizes):
-    """The text of a kernel of the library."""
+def emitted(session, name, chip, sizes, form):
+    """The files of a kernel of the library."""
     case = make_case(session.plugins.load_kernel(name), name, sizes, {}, chip)
     options = replace(case.options, backend="asm")
-    (text,) = dict(emit(options, case.kernel, "asm", session).files).values()
+    return dict(emit(options, case.kernel, form, session).files)
+
+
+def assembly(session, name, chip, sizes):
+    """The text of a kernel of the library."""
+    (text,) = emitted(session, name, chip, sizes, "asm").values()
     return text.decode()
 
 
 def loops_of_gemm(session, size):
     text = assembly(session, "gemm", "gfx942", {"K": size})
     return text.count("s_cbranch_scc1")
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", ["softmax", "gemm", "layer-norm", "attention"])
+def test_code_is_what_the_linker_makes(session, name, chip):
+    text = assembly(session, name, chip, SMALL[name])
+    files = emitted(session, name, chip, SMALL[name], "hsaco")
+    assert files[code_file("hsaco")] == assemble(text, chip)
 
 
 @pytest.mark.parametrize(("size", "loops"), [(384, 0), (512, 0), (4096, 1)])

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from wave_backend_asm.assemble.by_hand import OPTION, Worker, checked
+from wave_backend_asm.assemble.apart import Assembler
+from wave_backend_asm.assemble.by_hand import OPTION, checked, refused
 from wave_backend_asm.assemble.messages import AssemblerError
-from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen.module import Generated, generate
 from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 
 
 class AsmBackend:
-    """Selects, allocates and assembles within the process, but texts of users."""
+    """Selects and allocates within the process, and assembles in one of its own."""
 
     def __init__(self) -> None:
-        """The process for texts of users is started with the first one."""
-        self.worker = Worker()
+        """The process is started when something is compiled."""
+        self.assembler = Assembler()
 
     def versions(self) -> Mapping[str, str]:
         """This package, its tables and the assembler."""
         return versions()
 
     def prepare(self) -> None:
-        """There is nothing to start."""
+        """Start the assembler's process."""
+        self.assembler.start()
 
     def check(self, lowered: Any, target: Target) -> None:
         """Refuse a kernel that needs more LDS than the chip has."""
@@ -75,22 +76,25 @@ class AsmBackend:
         if form == "metrics":
             found = measure(text, graph.name, target).to_json()
             return {f"{graph.name}.metrics.json": json.dumps(found).encode()}
-        if by_hand is None:
-            data, lds = _assembled(code, graph, target), rounded_lds_bytes(graph)
-        else:
-            data = self.worker.code(by_hand, graph, target, given)
+        data, lds = (
+            self._assembled(text, graph, target, given),
+            rounded_lds_bytes(graph),
+        )
+        if by_hand is not None:
             lds = checked(data, code.kernel, graph, target).group_segment_fixed_size
         manifest = _manifest(code, graph, target, data, lds)
         told = manifest.to_json()
         dumps.write(stem, graph, stages, {f".{manifest.form}": data, ".json": told})
         return {code_file(manifest.form): data, MANIFEST: told}
 
-
-def _assembled(code: Generated, graph: Graph, target: Target) -> bytes:
-    try:
-        return assemble(code.text, target.name)
-    except AssemblerError as error:
-        raise _refused(error, code.text, graph) from None
+    def _assembled(
+        self, text: str, graph: Graph, target: Target, options: WaveCompileOptions
+    ) -> bytes:
+        try:
+            return self.assembler.code(text, graph, target, options)
+        except AssemblerError as error:
+            ours = text_option(options, OPTION) is None
+            raise (_fault if ours else refused)(error, text, graph) from None
 
 
 def _manifest(
@@ -100,7 +104,7 @@ def _manifest(
     return artifact_of(code, made, graph, target).manifest
 
 
-def _refused(error: AssemblerError, text: str, graph: Graph) -> Exception:
+def _fault(error: AssemblerError, text: str, graph: Graph) -> Exception:
     """The fault of ours that our own text does not assemble, with its lines."""
     lines = text.splitlines()
     rows = [

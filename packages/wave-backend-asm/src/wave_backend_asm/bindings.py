@@ -6,8 +6,8 @@
 """LLVM's assembler inside IREE's compiler: the only module here that imports it.
 
 The text is the assembly of a module that has no function, so LLVM generates no code and
-only assembles, and lld links. Where the text is refused, lld finds no object and LLVM
-has written why to the standard error of the process, from where it is read.
+only assembles; then IREE starts a linker. Where the text is refused, LLVM has written
+why to the standard error of the process, from where it is read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _RENEWED = 64
 
 
 def assemble(text: str, chip: str, *, log: bool = False) -> bytes:
-    """The code object of a text; not for two threads at a time.
+    """The code object of a text, as IREE's linker makes it; in one thread at a time.
 
     Args:
         text: The assembly.
@@ -92,7 +92,7 @@ class _Machine:
         self._variant = found[1]
 
     def code(self, text: str, *, log: bool = False) -> bytes:
-        """The code object, by what of IREE's pipeline makes code and links it."""
+        """What IREE's pipeline makes of the text, and its linker of that."""
         inner = _EXPORT.format(_escaped(text))
         module = f"hal.executable public @code {{ {self._variant} {{ {inner} }} }}"
         said = _logged if log else _standard_error

@@ -285,7 +285,9 @@ def _answer(
 def versions() -> Mapping[str, str]:
     """Everything besides the kernel that decides the code, with its version."""
     found: dict[str, str] = {}
-    for name in ("wave-core", "wave-backend-amdgpu", "iree-base-compiler"):
+    for name in (
+        *("wave-core", "wave-backend-amdgpu", "wave-isa-amdgcn", "iree-base-compiler"),
+    ):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

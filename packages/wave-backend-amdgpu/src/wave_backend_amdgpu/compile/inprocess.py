@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -11,7 +13,7 @@ import msgspec
 from wave_backend_amdgpu.bindings import Compiler, CompilerError, compile_program
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
 from wave_backend_amdgpu.compile.steps import edited, refused
-from wave_backend_amdgpu.link.toolbox import LinkError, Toolbox
+from wave_isa_amdgcn.link import LinkError, Toolbox, linked
 
 _LOADED_BY = os.getpid()
 """The process that loaded the compiler, whose threads a fork of it does not have."""
@@ -69,19 +71,12 @@ class InProcess:
         )
 
     def _output(self, request: Request, flags: tuple[str, ...]) -> bytes:
-        whole = request.form is Form.PROGRAM
-        toolbox = self._toolbox
-        if toolbox is None:
-            return self._made(request, flags)
-        with toolbox.tools(linking=whole):
-            found = self._made(request, flags)
-        return found if whole else toolbox.code(found)
-
-    def _made(self, request: Request, flags: tuple[str, ...]) -> bytes:
         if request.form is Form.PROGRAM:
-            return compile_program(request.text, flags)
+            with nullcontext() if self._toolbox is None else self._toolbox.tools():
+                return compile_program(request.text, flags)
         generated = not request.steps and not request.verified
-        return self._compiler.code(request.text, flags, generated=generated)
+        made = partial(self._compiler.code, request.text, flags, generated=generated)
+        return linked(self._toolbox, made)
 
 
 def _only(folder: Path, pattern: str) -> str:

@@ -1,25 +1,15 @@
-"""Assembly of the user's in place of ours: assembled apart, and checked for the launch.
-
-LLVM ends its process for some texts, and for others it takes all memory that there is
-(``.rept``): users' texts are assembled in a process of its own, under limits.
-"""
+"""Assembly of the user's in place of ours: refused at its line, fit for the launch."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.assemble.contents import Row, kernels_of
-from wave_backend_asm.assemble.messages import AssemblerError
-from wave_backend_asm.assemble.serve import CODE
-from wave_core.backends.options import LIMITS, MEMORY_LIMIT, TIME_LIMIT
-from wave_core.backends.process import CompilerProcess
-from wave_core.backends.process.endings import ended
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
     from wave_backend_asm.assemble.document import Kernel
-    from wave_core.compile.options import WaveCompileOptions
+    from wave_backend_asm.assemble.messages import AssemblerError
     from wave_core.ir import Graph
     from wave_core.targets import Target
 
@@ -29,39 +19,8 @@ OPTION = "override_asm"
 _HELP = "`wave compile --via asm --emit asm` shows the assembly that Wave writes"
 
 
-class Worker(CompilerProcess):
-    """The process that assembles; started with the first text."""
-
-    def __init__(self) -> None:
-        """Nothing is started yet."""
-        super().__init__("wave_backend_asm.assemble.serve")
-
-    def code(
-        self, text: str, graph: Graph, target: Target, options: WaveCompileOptions
-    ) -> bytes:
-        """The code object of a text.
-
-        Raises:
-            UserError: WV0604 where the assembler refuses it, at its line; WV0606 where
-                it crashes or reaches a limit.
-        """
-        seconds, mib = (
-            options.plugin_options.get(name, LIMITS[name])
-            for name in (TIME_LIMIT, MEMORY_LIMIT)
-        )
-        assert isinstance(seconds, int), "checked with the options"
-        assert isinstance(mib, int), "checked with the options"
-        found = self.ask(json.dumps([text, target.name]).encode(), seconds, mib)
-        if isinstance(found, str):
-            raise ended(f"the assembler of `{graph.name}` {found}", graph, text, ".s")
-        if found.startswith(CODE):
-            return found[len(CODE) :]
-        said = found[len(CODE) :].decode(errors="replace")
-        raise _refused(AssemblerError(said), text, graph)
-
-
-def _refused(error: AssemblerError, text: str, graph: Graph) -> Exception:
-    """What the assembler says of a text, with the lines of the text."""
+def refused(error: AssemblerError, text: str, graph: Graph) -> Exception:
+    """The error WV0604: what the assembler says of a text, with the text's lines."""
     rows = text.split("\n")
     messages = [each for each in error.messages if each.line <= len(rows)]
     first = messages[0] if messages else None

@@ -17,15 +17,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
-from wave_backend_amdgpu.link.hand_on import hand_on
-from wave_backend_amdgpu.link.read import is_object, read_object
-from wave_backend_amdgpu.link.write import write_code
+from wave_isa_amdgcn.link.hand_on import hand_on
+from wave_isa_amdgcn.link.read import is_object, read_object
+from wave_isa_amdgcn.link.write import write_code
 
 _LIBRARY, _LINKER, _DEVICE = "libIREECompiler.so", "iree-lld", "iree_platform_libs"
 """What IREE looks for beside its library: a linker, and functions of its devices."""
@@ -117,6 +117,23 @@ class Toolbox:
             if done.returncode:
                 raise LinkError(f"iree-lld: {done.stderr.strip()}")
             return after.read_bytes()
+
+
+def linked(toolbox: Toolbox | None, make: Callable[[], bytes]) -> bytes:
+    """The code object that IREE makes.
+
+    Args:
+        toolbox: What links it; ``None`` leaves it to IREE's own linker.
+        make: Has IREE make it.
+
+    Raises:
+        LinkError: where its object is refused.
+    """
+    if toolbox is None:
+        return make()
+    with toolbox.tools(linking=False):
+        found = make()
+    return toolbox.code(found)
 
 
 def _loaded() -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 
-from wave_backend_amdgpu.link.read import (
+from wave_isa_amdgcn.link.read import (
+    ADDRESS,
     DESCRIPTOR,
     DESCRIPTOR_BYTES,
     ENTRY,
@@ -27,7 +28,7 @@ _SEGMENTS = 8
 _LINKER = b"IREE\0"
 """What IREE has its linker sign with."""
 
-_DESCRIPTOR_AT, _CODE_AT, _TABLE_AT = 6, 7, 8
+_DESCRIPTOR_AT, _CODE_AT, _TABLE_AT, _LINES_AT = 6, 7, 8, 11
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def _sections(kernel: KernelObject) -> list[_Section]:
     name = kernel.name
     names = b"\0" + name + b"\0" + name + b".kd\0"
     blank = bytes(SYMBOL.size)
+    lines = kernel.lines
     found = [
         _Section(b"", 0, 0, 1, b""),
         _Section(b".note", 7, 2, 4, kernel.note),
@@ -86,9 +88,12 @@ def _sections(kernel: KernelObject) -> list[_Section]:
         _Section(b".dynamic", 6, 3, 8, bytes(7 * 16), 5, 0, 16, segment=True),
         _Section(b".relro_padding", 8, 3, 1, b""),
         _Section(b".AMDGPU.gpr_maximums", 1, 0, 1, b""),
+        *([] if lines is None else [_Section(b".debug_line", 1, 0, 1, lines)]),
         _Section(b".comment", 1, 0x30, 1, _LINKER, 0, 0, 1),
-        _Section(b".symtab", 2, 0, 8, 4 * blank, 14, 2, SYMBOL.size),
     ]
+    # Its names are in the last section, behind it and the names of sections.
+    names_at = len(found) + 2
+    found.append(_Section(b".symtab", 2, 0, 8, 4 * blank, names_at, 2, SYMBOL.size))
     titles = [*(each.name for each in found), b".shstrtab", b".strtab"]
     found.append(_Section(titles[-2], 3, 0, 1, b"\0".join(titles) + b"\0"))
     found.append(_Section(titles[-1], 3, 0, 1, names + b"_DYNAMIC\0"))
@@ -125,13 +130,20 @@ def _settled(kernel: KernelObject, placed: list[_Section]) -> dict[int, bytes]:
         names[1], *DESCRIPTOR, _DESCRIPTOR_AT, descriptor.address, DESCRIPTOR_BYTES
     )
     begins = struct.pack("<q", code.address - descriptor.address)
-    old = kernel.descriptor
-    return {
+    found = {
         2: none + function + described,
-        _DESCRIPTOR_AT: old[:ENTRY] + begins + old[ENTRY + len(begins) :],
+        _DESCRIPTOR_AT: _put(kernel.descriptor, ENTRY, begins),
         _TABLE_AT: _loader_table(placed),
-        12: none + own + function + described,
+        len(placed) - 3: none + own + function + described,
     }
+    if kernel.lines is not None:
+        at = ADDRESS.pack(code.address)
+        found[_LINES_AT] = _put(kernel.lines, kernel.origin, at)
+    return found
+
+
+def _put(data: bytes, place: int, part: bytes) -> bytes:
+    return data[:place] + part + data[place + len(part) :]
 
 
 def _loader_table(placed: list[_Section]) -> bytes:
