@@ -7,12 +7,13 @@ import pytest
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
-from wave_backend_asm.machine.operands import VECTORS, Virtual, signed
+from wave_backend_asm.machine.operands import VECTORS, Virtual, is_scalar, signed
 from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.builder import Builder, consecutive
 from wave_backend_asm.select.data import Datum
 from wave_backend_asm.select.divisions import divide
+from wave_backend_asm.select.doubles import DOUBLES
 from wave_backend_asm.select.instructions import AsmInstructions
 from wave_backend_asm.select.vectors import elements, joined
 from wave_core.backends.emission import Kind
@@ -70,6 +71,30 @@ def test_a_distance_is_that_of_its_element_alone(item, word):
         if isinstance(line, Instruction) and line.name.startswith("v_l")
     }
     assert distances <= {3, 8, 16, 24}
+
+
+@pytest.mark.parametrize(
+    "word", ["addf", "subf", "mulf", "divf", "maximumf", "minimumf", "olt", "une"]
+)
+@pytest.mark.parametrize("numbers", [(3.0, 3.0), (3.0, 5.0), (3.0, 1.0), (3.0, None)])
+def test_one_number_of_the_wave_is_an_operand_of_lanes(word, numbers):
+    """Which may be several of its operands; two pairs of registers are too many."""
+    b, kind, dtype = Builder(), Kind("f64", 1), DTYPES["f64"]
+    make = AsmInstructions(b, "gfx942")
+    given = [
+        b.of(kind, words(2)) if each is None else make.constant(each, dtype, 1)
+        for each in numbers
+    ]
+    if word in DOUBLES:
+        make.apply(word, kind, *given)
+    else:
+        make.compare(word, kind, *given)
+    for line in made(b):
+        if isinstance(line, Instruction) and line.name.startswith("v_"):
+            read = {each for each in line.operands if isinstance(each, Part)}
+            scalars = {each for each in read if is_scalar(each)}
+            assert len(scalars) <= 1
+            assert line.name != "v_mov_b32" or {each.width for each in read} <= {1}
 
 
 @pytest.mark.parametrize("item", ["f16", "bf16"])

@@ -40,21 +40,20 @@ def said(b: Builder, name: str, *numbers: Pair) -> Pair:
 
 
 def _readable(b: Builder, numbers: tuple[Pair, ...]) -> list[Operand]:
-    """Operands, of which one may be in registers of the wave.
+    """Operands, of which one may be in registers of the wave, and that several times.
 
     A constant is moved there each time: those of a polynomial would fill all of them.
     """
     found: list[Operand] = []
-    taken: Pair | None = None
+    held: dict[Pair, Operand] = {}
     for each in numbers:
         inline = _INLINE.get(each)
         if inline is not None:
             found.append(inline)
-        elif all(isinstance(word, int) for word in each) and taken in (None, each):
-            taken = each
-            found.append(b.moved(each, Virtual(2, SCALARS)))
-        else:
-            found.append(b.together([*map(b.in_vector, each)]))
+            continue
+        if not held and all(isinstance(word, int) for word in each):
+            held[each] = b.moved(each, Virtual(2, SCALARS))
+        found.append(held.get(each) or b.together([*map(b.in_vector, each)]))
     return found
 
 
