@@ -55,8 +55,12 @@ def test_some_programs_have_the_bits_of_the_simulator(first):
     assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
 
 
-def test_a_pair_of_numbers_is_no_operand_of_half_a_register():
-    assert tallied([1160], other_bits) == ({"right": 1}, [])
+@pytest.mark.parametrize("seed", [1160, 1781, 1267])
+def test_programs_that_were_wrong(seed):
+    """A pair of numbers as an operand of half a register; a constant of f64 in two
+    pairs of registers, as both operands; a bound that was no number.
+    """
+    assert tallied([seed], other_bits) == ({"right": 1}, [])
 
 
 @pytest.mark.fuzz

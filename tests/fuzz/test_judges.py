@@ -80,6 +80,41 @@ def test_halves_of_bytes_are_as_exact_as_these(dtype, fill):
     assert (np.isinf(bound) == (fill == "real")).all()
 
 
+@pytest.mark.parametrize("factor", [0.0, 1.0])
+@pytest.mark.parametrize("then", ["cast", "floor", "le", "argmax"])
+def test_what_may_be_anything_stays_so(then, factor):
+    """A quotient by what may be 0, in a product with 0, and what is decided by it.
+
+    The bound was NaN, above which no error is, so 3 was expected where 2 was right.
+    """
+    last = {
+        "cast": step("cast", "r", "q", dtype="i32"),
+        "floor": step("floor", "r", "q"),
+        "le": step("le", "r", "q", "y"),
+        "argmax": step("argmax", "r", "q", dim="N", shape=("M",), dtype="i32"),
+    }[then]
+    dims = ("M",) if then == "argmax" else ("M", "N")
+    program = Program(
+        seed=1,
+        dims=(Dim("M", 16, axis=0, tile=16), Dim("N", 4)),
+        memories=(
+            MemorySpec("a", ("M", "N"), "f32", "real", 1),
+            MemorySpec("b", dims, {"floor": "f32", "le": "bool"}.get(then, "i32")),
+        ),
+        steps=(
+            read("x", "a", "M", "N"),
+            step("mul", "t", "x", "x"),
+            step("sub", "y", "t", "t"),
+            step("div", "z", "x", "y"),
+            step("mul", "q", "z", number=factor),
+            last,
+            write("r", "b", *dims),
+        ),
+    )
+    bound = error_bounds(program, {"a": np.full((16, 4), 1.7)})["b"]
+    assert np.isinf(bound).all()
+
+
 @pytest.mark.parametrize("strided", [False, True])
 def test_a_write_beside_the_elements_is_seen(strided):
     program = product(strided)

@@ -43,20 +43,26 @@ _ULPS = 16
 def error_bounds(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """For each output by how much its elements may be off; infinity where anything."""
     bounded = _Bounded(program, inputs)
-    # Infinite errors take part, and NaN among them is infinite as well.
+    # Infinite errors take part.
     with np.errstate(all="ignore"):
         bounded.run()
-    found = {m.name: bounded.stores[m.name].error for m in program.memories}
-    return {name: np.where(np.isnan(e), np.inf, e) for name, e in found.items()}
+    return {m.name: bounded.stores[m.name].error for m in program.memories}
 
 
 class _Bounded(Reference):
     """The meaning of a program, with a bound of the error of each element."""
 
     def error(self, step: Step, dims: Dims, data: Array) -> Array:
-        """By the rule of the step's kind; none for constants and indices."""
+        """By the rule of the step's kind; none for constants and indices.
+
+        What a rule leaves open, as infinity times 0, may be anything: no error would
+        be above such a number, and so none would be seen.
+        """
         rule = ERRORS.get(step.kind)
-        return np.zeros(()) if rule is None else rule(self, step, dims, data)
+        if rule is None:
+            return np.zeros(())
+        found = rule(self, step, dims, data)
+        return np.where(np.isnan(found), np.inf, found)
 
     def operands(self, step: Step, dims: Dims) -> list[tuple[Array, Array]]:
         """The values of an elementwise step in order, each with its error."""
@@ -148,7 +154,8 @@ def _compared(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
     """Unknown where the operands are nearer to each other than their errors."""
     (x, first), (y, second) = ref.operands(step, dims)
     error = first + second
-    return np.where((error > 0) & (np.abs(x - y) <= error), np.inf, 0.0)
+    # Of two infinities the distance is NaN, and not above their errors either.
+    return np.where((error > 0) & ~(np.abs(x - y) > error), np.inf, 0.0)
 
 
 def _exact_or_any(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
