@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from wave_backend_nvgpu.compile.tools import find_assembler
 from wave_core.backends.emission import BoxedMemory
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
 from wave_emulator_ptx import EmulatorError
 
 BOXES = {
@@ -23,6 +25,7 @@ BOXES = {
     "use_global_to_shared": False,
 }
 BOX, OTHER = "cp.async.bulk.tensor", "cp.async.c"
+POINTER = ".u64 .ptr .global .align 1"
 
 
 def boxed(dtype, sizes, columns, preset, **options):
@@ -108,6 +111,38 @@ def test_what_a_memory_is_described_by():
     ]
     assert list(made.generated.boxed) == rows
     assert made.ptx.count(".param .align 64 .b8") == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "kinds", "larger", "said"),
+    [
+        (
+            0,
+            [POINTER] * 3 + [".align 64 .b8"] * 2,
+            ("param_3[128]", "param_3[64]"),
+            "3 of 64 bytes",
+        ),
+        (1, [POINTER] * 3 + [".u32"] * 3, (".u32 gemm", ".u64 gemm"), "3 of 8 bytes"),
+    ],
+    ids=["maps", "numbers"],
+)
+def test_text_with_maps_or_numbers_is_taken_back(dynamic, kinds, larger, said):
+    settings = {"DTYPE": "bf16", "RESULT": "bf16", "DYNAMIC": dynamic}
+    sizes = {"M": 4096, "N": 4096, "K": 8192}
+    case = make_case(
+        session().plugins.load_kernel("gemm"), "gemm", sizes, settings, "sm_90a"
+    )
+
+    def made(form, **given):
+        options = replace(case.options, plugin_options=given)
+        return emit(options, case.kernel, form, session()).files
+
+    (data,) = made("ptx").values()
+    ours = data.decode()
+    assert re.findall(r"\.param (.*) gemm_param_", ours[: ours.index("{")]) == kinds
+    assert made("cubin", override_ptx=ours)["code.cubin"]
+    with pytest.raises(UserError, match=f"has argument {said}; a launch gives"):
+        made("cubin", override_ptx=ours.replace(*larger, 1))
 
 
 @pytest.mark.parametrize("preset", ["default", "four-stage"])

@@ -56,7 +56,7 @@ def test_the_input_is_of_the_documented_form():
 
 
 def test_code_that_no_tool_records_is_refused(monkeypatch, session):
-    made = SimpleNamespace(artifact="elsewhere")
+    made = SimpleNamespace(forms=("elsewhere",))
     monkeypatch.setattr(thread_trace, "backend_of", lambda *_: made)
     launch = Launch("double", [], number=1, unit=1, folder=Path("traces"))
     case = viewed_kernels.case_of(viewed_kernels.double)

@@ -73,7 +73,9 @@ class NvgpuBackend:
             text = ptx_of(graph, target, settings, table).ptx
             return {f"{graph.name}.ptx": text.encode()}
         output = compile_graph(graph, target, settings, table)
-        if form == "cubin":
+        if form == "cubin" and output.remarks is None:
+            raise _without(ASSEMBLER, graph, "without it there is no machine code")
+        if form in {"code", "cubin"}:
             return _files(output)
         if form == "sass":
             return {f"{graph.name}.sass": _sass(output, graph, settings).encode()}

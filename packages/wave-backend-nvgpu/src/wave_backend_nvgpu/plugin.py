@@ -95,10 +95,10 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         "nvgpu",
         "wave_backend_nvgpu.backend:NvgpuBackend",
         targets=frozenset(chips()),
-        forms=("llvm", "ptx", "sass", "cubin", "metrics"),
+        forms=("llvm", "ptx", "sass", "cubin", "code", "metrics"),
         requires=NEEDED,
         summary="NVIDIA GPUs, through LLVM",
-        artifact="cubin",
+        artifact="code",
         assembly="ptx",
         overrides=(OVERRIDE_LLVM, OVERRIDE_PTX),
     )

@@ -101,7 +101,7 @@ def test_metrics(made):
 
 
 def test_without_an_assembler_the_artifact_is_ptx(made):
-    files = made("cubin", ptxas="none")
+    files = made("code", ptxas="none")
     manifest = Manifest.from_json(files["manifest.json"])
     assert manifest.form == "ptx"
     assert b".visible .entry doubled(" in files["code.ptx"]
@@ -109,7 +109,11 @@ def test_without_an_assembler_the_artifact_is_ptx(made):
     Artifact(manifest, files["code.ptx"])
 
 
-@pytest.mark.parametrize("form", ["sass", "metrics"])
+def test_with_one_the_artifact_is_machine_code(made):
+    assert made("code") == made("cubin")
+
+
+@pytest.mark.parametrize("form", ["cubin", "sass", "metrics"])
 def test_what_needs_the_assembler_says_what_to_install(made, form):
     found = refusal(made, form, ptxas="none")
     assert found.code == "WV0604"
@@ -147,16 +151,32 @@ def test_text_without_the_kernel_is_refused(made, form):
     assert found.message == f"the {what} given for `doubled` has no kernel `doubled`"
 
 
-def test_text_with_other_arguments_is_refused(made):
+LAST = "doubled_param_1\n)"
+ARGUMENTS = {
+    "one more": ("doubled_param_1,\n.param .u32 more\n)", "takes 3 arguments"),
+    "a larger one": ("doubled_param_1[4096]\n)", "has argument 1 of 32768 bytes"),
+    "an endless one": (f"doubled_param_1[{'9' * 5000}]\n)", "of an unknown size"),
+    "one in a comment": ("doubled_param_1, // .param .u32 a)\n)", "takes 3 arguments"),
+    "no parameter": ("doubled_param_1, .reg .u32 a\n)", "takes 3 arguments"),
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_text_with_other_arguments_is_refused(made, case):
     """The driver would read what no launch gives."""
+    instead, said = ARGUMENTS[case]
     ours = text_of(made("ptx"))
-    more = ours.replace("doubled_param_1\n)", "doubled_param_1,\n.param .u32 more\n)")
-    assert more != ours
-    found = refusal(made, "cubin", override_ptx=more)
+    assert ours.count(LAST) == 1
+    found = refusal(made, "cubin", override_ptx=ours.replace(LAST, instead))
     assert found.code == "WV0604"
-    assert found.message == (
-        "the PTX given for `doubled` takes 3 arguments, and a launch gives 2"
-    )
+    assert found.message.startswith("the PTX given for `doubled` ")
+    assert said in found.message
+
+
+def test_comments_among_arguments_are_none(made):
+    ours = text_of(made("ptx"))
+    told = ours.replace(LAST, "doubled_param_1 /* .param .u64 (a), b */ // c)\n)")
+    assert made("cubin", override_ptx=told)["code.cubin"]
 
 
 RUBBISH = {

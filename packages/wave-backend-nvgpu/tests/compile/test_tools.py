@@ -99,7 +99,8 @@ def test_a_path_that_is_wrong_is_told(nowhere, monkeypatch, by):
     assert caught.value.code == "WV0823"
     name = "option `ptxas`" if by == "option" else "variable WAVE_PTXAS"
     assert f"{name} is '/nowhere/ptxas'" in str(caught.value)
-    assert versions() == versions_with(None)
+    of_path = {"ptxas": "none at /nowhere/ptxas"} if by == "variable" else {}
+    assert versions() == {**versions_with(None), **of_path}
 
 
 def test_settings_are_what_the_options_say():

@@ -163,6 +163,38 @@ def test_auto_is_the_best_target_of_a_gpu_that_is_here(session, case):
     assert pick_target(session(TWO, **gpus), device).name == expected
 
 
+WITHOUT = {
+    "no driver": ({}, "gpu-one", "no GPU was found: no driver"),
+    "the GPU of another vendor": (
+        {"two": (("g1",),)},
+        "gpu-one",
+        "no GPU was found: no driver",
+    ),
+    "a GPU without a target": (
+        {"two": (("new",),)},
+        "gpu-two",
+        "no installed target for device `gpu-two` fits the GPU here: new",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WITHOUT)
+def test_a_kind_of_gpu_that_is_not_here(session, copy_kernel, tiles, case):
+    gpus, device, why = WITHOUT[case]
+    options = WaveCompileOptions(
+        subs={"M": 20, "N": 70, **tiles}, target="auto", device=device
+    )
+    with pytest.raises(UserError) as caught:
+        wave_compile(options, copy_kernel, session=session(TWO, **gpus))
+    (found,) = caught.value.diagnostics
+    assert found.code == "WV0719"
+    assert (
+        found.message == f"device `{device}` has no GPU here that a kernel can run on"
+    )
+    assert found.notes == (why,)
+    assert found.primary.location == options.location
+
+
 def test_a_gpu_that_no_target_fits_is_told(session):
     made = session(TWO, two=(("new", "newer"),))
     assert made.target("auto").name == "generic"

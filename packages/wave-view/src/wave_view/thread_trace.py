@@ -80,13 +80,13 @@ def recorder(
             nobody is known to record it.
     """
     name = case.options.target_name
-    artifact = backend_of(session, name).artifact
-    if artifact == "hsaco":
+    forms = backend_of(session, name).forms
+    if "hsaco" in forms:
         # CDNA, whose waves have 64 lanes, takes a mask of SIMDs; RDNA takes a number.
         simds = "0xF" if session.plugins.load_target(name).wave_size == 64 else "0"
         path = path or Path(f"{launch.kernel}.att.json")
         return _rocprof(launch, path, simds), path
-    if artifact == "cubin":
+    if "cubin" in forms:
         path = path or Path(f"{launch.kernel}.ncu-rep")
         return _nsight(launch, path), path
     raise user_error(

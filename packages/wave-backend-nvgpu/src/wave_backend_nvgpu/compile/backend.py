@@ -11,6 +11,7 @@ from wave_backend_nvgpu.codegen.module import Generated, generate
 from wave_backend_nvgpu.codegen.table import own_table
 from wave_backend_nvgpu.compile.ask import ask_assembler, ask_llvm
 from wave_backend_nvgpu.compile.assemble import Limits
+from wave_backend_nvgpu.compile.entry import check_entry
 from wave_backend_nvgpu.compile.limits import check_limits
 from wave_backend_nvgpu.compile.lines import without_lines
 from wave_backend_nvgpu.compile.request import Request
@@ -18,7 +19,7 @@ from wave_backend_nvgpu.compile.settings import Settings
 from wave_backend_nvgpu.compile.spills import check_spills, tell_spills
 from wave_backend_nvgpu.compile.versions import ptx_version, versions_with
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
-from wave_core.diagnostics import UserError, user_error
+from wave_core.diagnostics import UserError
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.compile.assemble import Assembled
@@ -105,7 +106,8 @@ def ptx_of(
     else:
         texts = replace(texts, ptx=_ptx(texts.llvm, graph, target, settings))
     if settings.ptx is not None or settings.llvm is not None:
-        _check_entry(texts, graph, "PTX" if settings.ptx is not None else "LLVM IR")
+        form = "ptx" if settings.ptx is not None else "llvm"
+        check_entry(texts.ptx, texts.code, graph, form)
     return texts
 
 
@@ -216,32 +218,6 @@ def _artifact(
     versions = versions_with(tool)
     made = MachineCode(code.symbol, form, data, code.lds_bytes, versions, code.boxed)
     return artifact_of(code, made, graph, target)
-
-
-def _check_entry(texts: Texts, graph: Graph, what: str) -> None:
-    """See that text of the user has the kernel, with the arguments of a launch.
-
-    A driver reads as many arguments as the code declares, given or not.
-    """
-    code = texts.code
-    entry = rf"\.entry\s+{re.escape(code.symbol)}\s*(?:\(([^)]*)\))?"
-    found = re.search(entry, texts.ptx)
-    wanted = len(code.bindings) + sum(row.words for row in code.constants)
-    wanted += len(code.boxed)
-    has = 0 if found is None else len(re.findall(r"\.param\b", found[1] or ""))
-    if found is not None and has == wanted:
-        return
-    lacks = f"has no kernel `{code.symbol}`"
-    if found is not None:
-        lacks = f"takes {has} arguments, and a launch gives {wanted}"
-    form = "ptx" if what == "PTX" else "llvm"
-    raise user_error(
-        "WV0604",
-        f"the {what} given for `{graph.name}` {lacks}",
-        at=graph.location,
-        label="this kernel",
-        help=f"`wave compile --emit {form}` shows what it stands in for",
-    )
 
 
 def _dumped(output: Output, graph: Graph, target: Target, settings: Settings) -> Output:

@@ -41,9 +41,9 @@ def versions() -> Mapping[str, str]:
     """As `versions_with`, of the assembler that is used where no option names one."""
     try:
         return versions_with(find_assembler())
-    except MissingToolError:
-        # Said where something is compiled.
-        return _packages()
+    except MissingToolError as error:
+        # Said where something is compiled, which no code of another assembler spares.
+        return {**_packages(), "ptxas": f"none at {error}"}
 
 
 @cache

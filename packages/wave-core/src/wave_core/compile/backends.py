@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from wave_core.backends import BackendSpec
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
+    from wave_core.diagnostics import UserError
+
+
+_REFUSED_TEXT = "WV0604"
+"""The code of what a compiler or an assembler refuses."""
 
 
 def backend_of(session: Session, target: str, name: str = "") -> BackendSpec:
@@ -88,6 +93,13 @@ def overrides(
             if given is not None:
                 found[name] = row.value
     return found
+
+
+def blames_given_text(
+    error: UserError, session: Session, options: WaveCompileOptions
+) -> bool:
+    """Whether a compiler refused text that the user gave."""
+    return error.code == _REFUSED_TEXT and bool(overrides(session, options))
 
 
 def find_backend(

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wave_core.compile.attempts import LAST, Attempt
+from wave_core.compile.backends import blames_given_text
 from wave_core.compile.bindings import Bound, bound_value
 from wave_core.compile.fitting import (
     depends_on_tiles,
@@ -117,12 +118,13 @@ def first_that_fits(
     An estimate can be wrong about what fits a machine: where a choice needs more of
     something than there is, an assembler or a scheduler gives up what makes it fast, or
     a pass refuses it, the next one is tried, and last the plain preset, whose refusal
-    is the user's. What two choices are refused for in the same words, other than fit,
-    is not for what was chosen, and leaves only the last. Where no choice changes a loop
-    of the kernel, the best is compiled without. Loops of the last one get schedules
-    with fewer registers where machine code spills. What ``auto`` compiles in no other
-    way is compiled without staging, unless the author asks something of the passes that
-    would be left out; so is what spills fewer registers then.
+    is the user's. Text of the user stands in for that of the best, so what is wrong
+    with it is told at once. What two choices are refused for in the same words, other
+    than fit, is not for what was chosen, and leaves only the last. Where no choice
+    changes a loop of the kernel, the best is compiled without. Loops of the last one
+    get schedules with fewer registers where machine code spills. What ``auto`` compiles
+    in no other way is compiled without staging, unless the author asks something of the
+    passes that would be left out; so is what spills fewer registers then.
 
     Args:
         options: The options of the user.
@@ -141,25 +143,18 @@ def first_that_fits(
     *better, last = known or settlements(options, kernel, session, traces)
     if after in better:
         better = better[better.index(after) + 1 :]
-    refused: UserError | None = None
-    unchanged: WaveCompileOptions | None = None
-    for left, choice in zip(range(len(better), 0, -1), better, strict=True):
-        try:
-            found = compiled(choice, traces, Attempt.of_choice(left))
-            check(found)
-        except UserError as error:
-            if not depends_on_tiles(error) and says_the_same(error, refused):
-                break
-            unchanged = unchanged or (choice if leaves_loops(error) else None)
-            refused = error
-            continue
-        return found
 
     def checked(settled: WaveCompileOptions, attempt: Attempt) -> T:
         found = compiled(settled, traces, attempt)
         check(found)
         return found
 
+    def blamed(error: UserError) -> bool:
+        return blames_given_text(error, session, options)
+
+    found, unchanged = _of_better(better, checked, blamed)
+    if found is not None:
+        return found
     if unchanged is not None:
         with suppress(UserError):
             return checked(unchanged, Attempt(spills=0))
@@ -171,6 +166,31 @@ def first_that_fits(
         if spilled_in(error):
             return _barest_or_last(error, last, kernel, session, checked)
         return _barest(error, last, kernel, session, checked)
+
+
+def _of_better(
+    better: Sequence[WaveCompileOptions],
+    checked: Callable[[WaveCompileOptions, Attempt], T],
+    blamed: Callable[[UserError], bool],
+) -> tuple[T | None, WaveCompileOptions | None]:
+    """What is made of a choice, or the first one that would change no loop.
+
+    Raises:
+        UserError: where a refusal is ``blamed`` on what the user gave.
+    """
+    refused: UserError | None = None
+    unchanged: WaveCompileOptions | None = None
+    for left, choice in zip(range(len(better), 0, -1), better, strict=True):
+        try:
+            return checked(choice, Attempt.of_choice(left)), None
+        except UserError as error:
+            if blamed(error):
+                raise
+            if not depends_on_tiles(error) and says_the_same(error, refused):
+                break
+            unchanged = unchanged or (choice if leaves_loops(error) else None)
+            refused = error
+    return None, unchanged
 
 
 OF_PASSES = frozenset({"disable_passes", "passes", "pipeline"})

@@ -165,7 +165,8 @@ def _with_fewer_spilled(
 
 def with_target(options: WaveCompileOptions, session: Session) -> WaveCompileOptions:
     """The options with a target in place of ``auto``."""
-    target = settle_target(session, options.target, options.device)
+    given = options.target, options.device, options.location
+    target = settle_target(session, *given)
     return options if target is options.target else replace(options, target=target)
 
 

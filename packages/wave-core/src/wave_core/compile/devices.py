@@ -133,12 +133,22 @@ def pick_target(session: Session, device: str = AUTO) -> PickedTarget:
 
 
 def settle_target(
-    session: Session, target: str | Target, device: str = AUTO
+    session: Session,
+    target: str | Target,
+    device: str = AUTO,
+    at: Location | None = None,
 ) -> str | Target:
-    """What ``target`` means here: that of a GPU for ``auto``, which is told."""
+    """What ``target`` means here: that of a GPU for ``auto``, which is told.
+
+    Raises:
+        UserError: WV0719 for ``auto`` where ``device`` is a kind of GPU that is not
+            here.
+    """
     if target != AUTO:
         return target
     found = pick_target(session, device)
+    if found.name == USUAL:
+        _check_gpu(session, device, found.reason, at)
     if found.reason:
         session.announce(
             f"auto-target {found}",
@@ -146,6 +156,24 @@ def settle_target(
             f" (say target={found.name!r} to choose it)",
         )
     return found.name
+
+
+def _check_gpu(session: Session, device: str, reason: str, at: Location | None) -> None:
+    """See that a device which only a GPU's target fits has one."""
+    for spec in _of_gpus(session):
+        if spec.name != device or knows(session.plugins.backends, spec, USUAL):
+            continue
+        raise user_error(
+            "WV0719",
+            f"device `{device}` has no GPU here that a kernel can run on",
+            at=at,
+            label=f"asks for device `{device}`",
+            notes=session.gpus(spec).problem or reason,
+            help=(
+                "`wave doctor` says what is missing",
+                f"device={LANES!r} runs every kernel without a GPU",
+            ),
+        )
 
 
 def _can_run(session: Session, gpu: ExecutorSpec, device: str, target: str) -> bool:
