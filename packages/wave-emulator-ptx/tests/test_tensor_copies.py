@@ -333,6 +333,7 @@ def test_a_tensor_beyond_its_array_is_reported():
     [
         (("    fence.mbarrier_init.release.cluster;\n", ""), {"EP0514"}),
         (("    fence.proxy.async.shared::cta;\n", ""), {"EP0510"}),
+        (("proxy.async.shared::cta;", "proxy.async.global;"), {"EP0510"}),
         (("    bar.sync 0;\n", ""), {"EP0501", "EP0514", "EP0510", "EP0505"}),
         (("    cp.async.bulk.commit_group;\n", ""), {"EP0507"}),
         (("    cp.async.bulk.wait_group.read 0;\n", ""), {"EP0507"}),

@@ -8,6 +8,7 @@ instructions to what they do, `batch`, `memory`, `shared` and `clocks` hold the 
 from __future__ import annotations
 
 from wave_emulator_ptx.errors import (
+    DeclarationError,
     EmulatorError,
     ExecutionError,
     LaunchError,
@@ -20,6 +21,7 @@ from wave_emulator_ptx.syntax import Module
 from wave_emulator_ptx.tensor_maps import TensorMap
 
 __all__ = [
+    "DeclarationError",
     "EmulatorError",
     "ExecutionError",
     "LaunchError",

@@ -9,6 +9,7 @@ CODES = {
     "EP0101": "the text is not PTX",
     "EP0102": "the module has no such kernel",
     "EP0103": "the code is machine code, not PTX",
+    "EP0104": "the module declares more memory than there is",
     "EP0201": "the arguments are not what the kernel takes",
     "EP0202": "an array is not contiguous, or cannot be written",
     "EP0203": "the grid, the block or the shared memory is not possible",
@@ -50,6 +51,15 @@ class PtxSyntaxError(EmulatorError):
     def __init__(self, message: str, line: int) -> None:
         """What is wrong in a line, counted from 1."""
         super().__init__("EP0101", f"line {line}: {message}")
+        self.line = line
+
+
+class DeclarationError(EmulatorError):
+    """A variable asks for more than there is."""
+
+    def __init__(self, message: str, line: int) -> None:
+        """What is too much in a line, counted from 1."""
+        super().__init__("EP0104", f"line {line}: {message}")
         self.line = line
 
 

@@ -30,10 +30,10 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     if a.dtype == np.float64:
         return _fused_double(a, b, c)
     wide = a.astype(np.float64) * b.astype(np.float64)
-    return _sum_to_odd(wide, c.astype(np.float64)).astype(a.dtype)
+    return sum_to_odd(wide, c.astype(np.float64)).astype(a.dtype)
 
 
-def _sum_to_odd(a: Array, b: Array) -> Array:
+def sum_to_odd(a: Array, b: Array) -> Array:
     """A sum that is exact, or has an odd last bit and the sign of its error."""
     total, error = _two_sum(a, b)
     bits = total.view(np.int64)
@@ -54,7 +54,7 @@ def _fused_double(a: Array, b: Array, c: Array) -> Array:
     high, low = _two_product(a, b)
     total, error = _two_sum(high, c)
     plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
-    found = np.where(np.isfinite(low), total + _sum_to_odd(error, low), plain)
+    found = np.where(np.isfinite(low), total + sum_to_odd(error, low), plain)
     near = _between(a, 480) & _between(b, 480) & _between(c, 900)
     for place in np.flatnonzero(
         ~near & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)

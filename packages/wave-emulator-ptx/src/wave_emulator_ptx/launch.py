@@ -14,6 +14,7 @@ from wave_emulator_ptx.clocks import Clocks
 from wave_emulator_ptx.errors import LaunchError, Report
 from wave_emulator_ptx.flights import Flights
 from wave_emulator_ptx.junk import Fill, is_doubtful, settled
+from wave_emulator_ptx.limits import MOST_SHARED
 from wave_emulator_ptx.memory import APART, FIRST, GlobalMemory, Piece
 from wave_emulator_ptx.memory_barriers import MemoryBarriers
 from wave_emulator_ptx.options import LaunchOptions, LaunchResult
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.syntax import Module, Variable
 
 MOST_THREADS = 1024
-MOST_SHARED = 232_448
-"""Bytes of a workgroup of sm_90; smaller chips have less."""
 BATCH_THREADS = 4096
 BATCH_BYTES = 1 << 24
 """Of shared memory in a batch, each as often as it is kept track of: the host keeps ten
 bytes of it for each warp of a workgroup, and about four times as many besides."""
 OTHERS = 4
+BATCH_STATE = 1 << 30
+"""Bytes of registers and local memory in a batch."""
 
 
 DEFAULTS = LaunchOptions()
@@ -77,6 +78,7 @@ def emulate(
 
     Raises:
         LaunchError: EP0102, EP0201 to EP0204, before anything is written.
+        DeclarationError: EP0104, likewise.
         UnknownInstructionError: EP0301, likewise.
         ExecutionError: EP0303 to EP0305; arrays hold what was written so far.
     """
@@ -90,7 +92,7 @@ def emulate(
         memory = _memory(program, held, chosen.poison)
         result = LaunchResult()
         size = program.shared + shared
-        for number, shape in enumerate(_shapes(grid, block, size)):
+        for number, shape in enumerate(_shapes(grid, block, size, program.state)):
             batch = _batch(program, shape, memory, parameters, shared, chosen, maps)
             fill(batch.shared.data)
             order = None if chosen.order is None else [chosen.order, number]
@@ -132,6 +134,8 @@ def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None
     most = program.kernel.threads or MOST_THREADS
     if not 1 <= threads <= min(most, MOST_THREADS) or min(block) < 1:
         raise LaunchError("EP0203", f"a block {block}: it has 1 to {most} threads")
+    if program.kernel.exact and threads != most:
+        raise LaunchError("EP0203", f"a block {block}: it has {most} threads")
     if min(grid) < 0:
         raise LaunchError("EP0203", f"a grid {grid}")
     if shared > MOST_SHARED:
@@ -213,11 +217,11 @@ def _packed(parameter: Variable, value: float) -> bytes:
     return (value & ((1 << kind.width) - 1)).to_bytes(kind.bytes, "little")
 
 
-def _shapes(grid: Size, block: Size, shared: int) -> list[Shape]:
+def _shapes(grid: Size, block: Size, shared: int, state: int) -> list[Shape]:
     """The launch in parts of a few thousand threads that fit the host's memory."""
     total = grid[0] * grid[1] * grid[2]
     warps = -(-block[0] * block[1] * block[2] // 32)
-    each = BATCH_THREADS // (warps * 32)
+    each = min(BATCH_THREADS, BATCH_STATE // (state + 1)) // (warps * 32)
     if shared:
         each = min(each, BATCH_BYTES // (shared * (warps + OTHERS)))
     each = max(each, 1)

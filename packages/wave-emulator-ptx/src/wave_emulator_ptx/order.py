@@ -60,13 +60,18 @@ def _leads(
 def _ordered(blocks: Iterable[int], edges: Edges) -> list[int]:
     """Blocks after those that lead to them; those of a loop before what follows it."""
     found: list[int] = []
-    for loop in _loops(blocks, edges):
-        if len(loop) == 1:
+    within = [(iter(_loops(blocks, edges)), edges)]
+    while within:
+        loops, edges = within[-1]
+        loop = next(loops, None)
+        if loop is None:
+            within.pop()
+        elif len(loop) == 1:
             found += loop
-            continue
-        head = _head(loop, edges)
-        inside = {at: edges[at] & loop - {head} for at in loop}
-        found += _ordered(loop, inside)
+        else:
+            head = _head(loop, edges)
+            inside = {at: edges[at] & loop - {head} for at in loop}
+            within.append((iter(_loops(loop, inside)), inside))
     return found
 
 

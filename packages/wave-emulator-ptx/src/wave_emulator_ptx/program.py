@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_emulator_ptx import limits
 from wave_emulator_ptx.errors import LaunchError, UnknownInstructionError
 from wave_emulator_ptx.isa.access import LOCAL, PARAMETERS, SHARED
 from wave_emulator_ptx.isa.arithmetic import values
@@ -15,7 +16,7 @@ from wave_emulator_ptx.isa.wgmma import needs_a_group
 from wave_emulator_ptx.memory import APART, FIRST
 from wave_emulator_ptx.order import ranks
 from wave_emulator_ptx.scope import Scope
-from wave_emulator_ptx.types import TYPES
+from wave_emulator_ptx.types import TYPES, bits_of
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Bools, Bytes, Ints, Selection
@@ -71,6 +72,12 @@ class Program:
         return _offsets(self.kernel.parameters)[0]
 
     @property
+    def state(self) -> int:
+        """Bytes of the registers and the local memory of a thread."""
+        registers = sum(each.words().itemsize for each in self.scope.types)
+        return registers + self.local
+
+    @property
     def parameter_bytes(self) -> int:
         """Of all parameters."""
         return _offsets(self.kernel.parameters)[1]
@@ -85,17 +92,19 @@ def program_of(module: Module, name: str | None = None) -> Program:
 
     Raises:
         LaunchError: EP0102, there is no such kernel; EP0203, it asks for clusters.
+        DeclarationError: EP0104, there is less memory than it declares.
         UnknownInstructionError: EP0301.
     """
     kernel = _kernel(module, name)
     if kernel.cluster > 1:
         message = f"clusters of {kernel.cluster} workgroups: only single ones are run"
         raise LaunchError("EP0203", message)
+    declared = [*module.variables, *kernel.variables]
+    limits.check([*kernel.parameters, *declared])
     addresses: dict[str, int] = {}
     offsets, _ = _offsets(kernel.parameters)
     for each, offset in zip(kernel.parameters, offsets, strict=True):
         addresses[each.name] = PARAMETERS + offset
-    declared = [*module.variables, *kernel.variables]
     shared = _lay_out(declared, "shared", SHARED, addresses)
     local = _lay_out(declared, "local", LOCAL, addresses)
     arrays: list[Bytes] = []
@@ -152,7 +161,7 @@ def _initial(variable: Variable) -> Bytes:
     kind = TYPES[variable.type]
     data = np.zeros(variable.count, kind.words)
     for number, each in enumerate(variable.values):
-        data[number] = each.value & ((1 << kind.width) - 1)
+        data[number] = bits_of(each, kind)
     return data.view(np.uint8)
 
 

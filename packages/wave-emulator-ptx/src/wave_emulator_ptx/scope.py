@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,9 +19,10 @@ from wave_emulator_ptx.syntax import (
     Not,
     Number,
     Operand,
+    Sum,
     Tuple,
 )
-from wave_emulator_ptx.types import TYPES, Type
+from wave_emulator_ptx.types import TYPES, Type, bits_of, fits
 
 PENDING = "an asynchronous product uses this register, and nothing waited for it"
 
@@ -118,13 +118,15 @@ class Scope:
     def read(self, operand: Operand, kind: Type, at: Instruction) -> Reader:
         """The bits of an operand as a type; wider registers are cut off."""
         if isinstance(operand, Number):
-            return _constant(_bits_of(operand, kind), kind)
+            if not fits(operand, kind):
+                raise _mismatch(at, "a number", kind)
+            return _constant(bits_of(operand, kind), kind)
         if isinstance(operand, Not):
             inner = self.read(operand.name, kind, at)
             return lambda batch, chosen: ~inner(batch, chosen)
         if isinstance(operand, Tuple):
             return self._read_packed(operand, kind, at)
-        if isinstance(operand, Address):
+        if isinstance(operand, Address | Sum):
             return self._read_sum(operand, kind, at)
         if not isinstance(operand, Name):
             raise UnknownInstructionError(f"{at}: no value can be read here", at.line)
@@ -133,6 +135,8 @@ class Scope:
     def _read_name(self, name: str, kind: Type, at: Instruction) -> Reader:
         if name in self.slots:
             slot = self.slots[name]
+            if not _holds(self.types[slot], kind, at):
+                raise _mismatch(at, f"`{name}`", kind)
             read = _register(slot, kind)
             return _watching(read, self.watched.get(slot), at)
         if name in SPECIAL:
@@ -141,10 +145,19 @@ class Scope:
             return _constant(self.addresses[name], kind)
         raise UnknownInstructionError(f"{at}: nothing is called `{name}`", at.line)
 
-    def _read_sum(self, operand: Address, kind: Type, at: Instruction) -> Reader:
-        base = self.read(operand.base, kind, at)
-        offset = np.array([operand.offset]).astype(kind.words)
+    def _read_sum(self, operand: Address | Sum, kind: Type, at: Instruction) -> Reader:
+        base = self._read_base(operand.base, kind, at)
+        offset = np.array([operand.offset & ((1 << kind.width) - 1)], kind.words)
         return lambda batch, chosen: base(batch, chosen) + offset
+
+    def _read_base(self, base: Name | Number, kind: Type, at: Instruction) -> Reader:
+        """What an address is counted from; narrower registers are widened."""
+        if isinstance(base, Name) and base.text in self.slots:
+            own = self.types[self.slots[base.text]]
+            if own.kind not in {"p", "f"} and own.width <= kind.width:
+                narrow = self.read(base, own, at)
+                return lambda batch, chosen: narrow(batch, chosen).astype(kind.words)
+        return self.read(base, kind, at)
 
     def _read_packed(self, operand: Tuple, kind: Type, at: Instruction) -> Reader:
         """Several registers in the bits of one, the first one lowest."""
@@ -170,10 +183,8 @@ class Scope:
             raise UnknownInstructionError(f"{at}: the result is no register", at.line)
         slot = self.slots[operand.text]
         wide = self.types[slot]
-        if wide.width < kind.width:
-            raise UnknownInstructionError(
-                f"{at}: {kind.name} does not fit `{operand.text}`", at.line
-            )
+        if not _holds(wide, kind, at):
+            raise _mismatch(at, f"`{operand.text}`", kind)
         return _guarding(_into(slot, kind, wide), self.watched.get(slot), at)
 
     def _write_packed(self, operand: Tuple, kind: Type, at: Instruction) -> Writer:
@@ -189,13 +200,27 @@ class Scope:
         return unpack
 
 
-def _bits_of(number: Number, kind: Type) -> int:
-    """The bits of a literal where a type is expected."""
-    if number.width and number.width != kind.width:
-        letter, word = {32: ("f", "I"), 64: ("d", "Q")}[number.width]
-        (value,) = struct.unpack(letter, struct.pack(word, number.value))
-        return int(kind.encode(np.array([value]))[0])
-    return number.value & ((1 << kind.width) - 1)
+WIDENING = frozenset({"ld", "ldu", "st", "cvt"})
+"""Opcodes whose registers may be wider than what they hold."""
+
+
+def _holds(register: Type, kind: Type, at: Instruction) -> bool:
+    """Whether a register may be where a type is expected.
+
+    Source: section 9.4 of the PTX ISA: sizes agree, and floats are no integers; bits
+    are either.
+    """
+    if "p" in {register.kind, kind.kind}:
+        return register.kind == kind.kind
+    if register.width != kind.width:
+        return register.width > kind.width and at.opcode in WIDENING
+    return "b" in {register.kind, kind.kind} or (
+        (register.kind == "f") == (kind.kind == "f")
+    )
+
+
+def _mismatch(at: Instruction, what: str, kind: Type) -> UnknownInstructionError:
+    return UnknownInstructionError(str(at), at.line, f"{what} is no .{kind.name}")
 
 
 def _constant(value: int, kind: Type) -> Reader:

@@ -49,6 +49,14 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """A name and a number added to it, outside of brackets."""
+
+    base: Name
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """A predicate, negated."""
 
@@ -63,7 +71,7 @@ class Pair:
     second: Name
 
 
-Operand: TypeAlias = "Name | Number | Tuple | Address | Not | Pair"
+Operand: TypeAlias = "Name | Number | Tuple | Address | Sum | Not | Pair"
 
 SINK = Name("_")
 """Where results go that nobody wants."""
@@ -108,6 +116,7 @@ class Variable:
         count: elements; 0 where the launch says how many.
         external: declared with ``.extern``.
         values: of the elements, from the first; the others are zero.
+        line: in the text, counted from 1.
     """
 
     name: str
@@ -117,6 +126,7 @@ class Variable:
     count: int = 1
     external: bool = False
     values: tuple[Number, ...] = ()
+    line: int = 0
 
 
 @dataclass
@@ -127,6 +137,7 @@ class Kernel:
         name: of the entry.
         parameters: in order.
         threads: the largest block it is compiled for, where it says so.
+        exact: whether its block is no smaller either.
         cluster: workgroups of a cluster.
         residents: workgroups that a multiprocessor is to hold.
         most_registers: that a thread may have at the beginning, where it says so.
@@ -139,6 +150,7 @@ class Kernel:
     name: str
     parameters: tuple[Variable, ...]
     threads: int | None = None
+    exact: bool = False
     cluster: int = 1
     residents: int = 1
     most_registers: int | None = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+
+from wave_emulator_ptx.syntax import Number
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array
@@ -93,6 +96,33 @@ TYPES: dict[str, Type] = {
     "e5m2x2": Type("e5m2x2", 16, "f", np.dtype(ml_dtypes.float8_e5m2), 2),
     "pred": Type("pred", 1, "p", np.dtype(np.bool_)),
 }
+
+
+DECLARED = frozenset(TYPES) - {
+    "bf16", "tf32", "u16x2", "s16x2", "bf16x2", "e4m3x2", "e5m2x2"
+}  # fmt: skip
+"""Types of registers and of memory; the others are of instructions alone."""
+
+
+def fits(literal: Number, kind: Type) -> bool:
+    """Whether a literal may stand where a type is expected."""
+    if kind.kind == "p":
+        return literal in {Number(0), Number(1)}
+    if not literal.width:
+        return kind.kind != "f"
+    if kind.kind == "f":
+        return kind.width in {32, 64} and kind.lanes == 1
+    return kind.kind == "b" and literal.width == kind.width
+
+
+def bits_of(literal: Number, kind: Type) -> int:
+    """The bits of a literal where a type is expected."""
+    if literal.width and literal.width != kind.width:
+        letter, word = {32: ("f", "I"), 64: ("d", "Q")}[literal.width]
+        (value,) = struct.unpack(letter, struct.pack(word, literal.value))
+        with np.errstate(all="ignore"):
+            return int(kind.encode(np.array([value]))[0])
+    return literal.value & ((1 << kind.width) - 1)
 
 
 def in_modifiers(modifiers: tuple[str, ...]) -> list[Type]:

@@ -10,7 +10,7 @@ import numpy as np
 from wave_emulator_ptx import floats
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.scope import PENDING, carried
-from wave_emulator_ptx.syntax import Instruction, Operand, Pair
+from wave_emulator_ptx.syntax import Instruction, Number, Operand, Pair
 from wave_emulator_ptx.types import TYPES, Type, in_modifiers
 
 if TYPE_CHECKING:
@@ -208,9 +208,6 @@ def _arity(opcode: str) -> int:
     return 2 if opcode in INTEGER_TWO or opcode in FLOAT_TWO else 3
 
 
-MODIFIERS = frozenset(
-    {"rn", "rz", "rm", "rp", "ftz", "sat", "lo", "approx", "full", "NaN", "relu"}
-)
 COUNTS = frozenset({"popc", "clz", "bfind"})
 ROUNDED = frozenset({"rz", "rm", "rp"})
 
@@ -218,11 +215,7 @@ ROUNDED = frozenset({"rz", "rm", "rp"})
 def bind(instruction: Instruction, scope: Scope) -> Step:
     """Instructions whose operands and result have one type."""
     kind = kind_of(instruction)
-    strange = set(instruction.modifiers) - MODIFIERS - {kind.name}
-    directed = ROUNDED & set(instruction.modifiers)
-    function = (FLOAT if kind.kind == "f" else INTEGER).get(instruction.opcode)
-    if function is None or strange or (directed and instruction.opcode != "add"):
-        raise UnknownInstructionError(str(instruction), instruction.line)
+    function = (FLOAT if kind.kind == "f" else INTEGER)[instruction.opcode]
     if kind.kind == "f":
         function = _as_asked(function, instruction, kind)
     elif "sat" in instruction.modifiers:
@@ -244,7 +237,7 @@ def _as_asked(function: Function, instruction: Instruction, kind: Type) -> Funct
         with np.errstate(all="ignore"):
             found = function(*operands)
             if directed:
-                exact = np.add(*(each.astype(np.float64) for each in operands))
+                exact = floats.sum_to_odd(*(e.astype(np.float64) for e in operands))
                 found = floats.towards(found, exact, directed.copy().pop())
         if "NaN" in asked:
             found = floats.or_nan(found, *operands)
@@ -359,8 +352,6 @@ def bind_funnel(instruction: Instruction, scope: Scope) -> Step:
 
 def bind_permute(instruction: Instruction, scope: Scope) -> Step:
     """``prmt``: four bytes chosen from eight; bit 3 of a choice spreads the sign."""
-    if instruction.modifiers != ("b32",):
-        raise UnknownInstructionError(str(instruction), instruction.line)
     u32 = TYPES["u32"]
 
     def permute(a: Array, b: Array, choice: Array) -> Array:
@@ -378,14 +369,21 @@ def bind_permute(instruction: Instruction, scope: Scope) -> Step:
 
 
 def bind_table(instruction: Instruction, scope: Scope) -> Step:
-    """``lop3``: any function of three bits, by its table."""
-    u32 = TYPES["u32"]
+    """``lop3``: any function of three bits, by its table of eight.
 
-    def look_up(a: Array, b: Array, c: Array, table: Array) -> Array:
+    Raises:
+        UnknownInstructionError: EP0301, the table has more.
+    """
+    u32 = TYPES["u32"]
+    table = instruction.operands[-1]
+    if not isinstance(table, Number) or table.value not in range(256):
+        reason = "its table has eight bits"
+        raise UnknownInstructionError(str(instruction), instruction.line, reason)
+    rows = [row for row in range(8) if table.value >> row & 1]
+
+    def look_up(a: Array, b: Array, c: Array, _: Array) -> Array:
         found = np.zeros(np.broadcast_shapes(a.shape, b.shape, c.shape), np.uint32)
-        for row in range(8):
-            if not int(table[0]) >> row & 1:
-                continue
+        for row in rows:
             parts = [x if row & bit else ~x for x, bit in ((a, 4), (b, 2), (c, 1))]
             found = found | (parts[0] & parts[1] & parts[2])
         return found
@@ -457,10 +455,7 @@ def bind_compare(instruction: Instruction, scope: Scope) -> Step:
 
 
 def _relation(instruction: Instruction) -> Two:
-    name = instruction.modifiers[0]
-    if name not in COMPARISONS:
-        raise UnknownInstructionError(str(instruction), instruction.line)
-    plain = COMPARISONS[name]
+    plain = COMPARISONS[instruction.modifiers[0]]
     if "ftz" not in instruction.modifiers:
         return plain
     return lambda a, b: plain(floats.flush(a), floats.flush(b))

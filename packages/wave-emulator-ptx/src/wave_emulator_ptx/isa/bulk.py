@@ -15,11 +15,11 @@ import ml_dtypes
 import numpy as np
 
 from wave_emulator_ptx.batch import LANES, Batch, Reader, Step
-from wave_emulator_ptx.errors import ExecutionError, UnknownInstructionError
 from wave_emulator_ptx.flights import Arriving, Leaving
 from wave_emulator_ptx.isa.access import MESSAGES, PARAMETERS, SHARED, tell
 from wave_emulator_ptx.isa.descriptors import CHUNK, swizzled
 from wave_emulator_ptx.isa.mbarrier import known, settle
+from wave_emulator_ptx.isa.stops import stops
 from wave_emulator_ptx.memory import rows
 from wave_emulator_ptx.syntax import Address, Instruction, Number, Operand
 from wave_emulator_ptx.tensor_maps import ELEMENTS, MARK, PlacedMap
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.scope import Scope
 
 U64, U32, S32 = TYPES["u64"], TYPES["u32"], TYPES["s32"]
-INTO = frozenset({"shared::cluster", "shared::cta"})
 DIMENSIONS = re.compile(r"([1-5])d")
 ALIGNMENT = 128
 """Of a box in shared memory, in bytes."""
@@ -50,34 +49,22 @@ REDUCTIONS: dict[str, Any] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-IGNORED = frozenset({"L2::cache_hint", "tile", "mbarrier::complete_tx::bytes"})
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
-    """``cp.async.bulk`` and ``cp.reduce.async.bulk``.
-
-    Raises:
-        UnknownInstructionError: EP0301, for clusters and for gathering.
-    """
-    words = [m for m in instruction.modifiers if m not in IGNORED]
-    reduces = words[0] == "reduce"
-    words = words[2 + reduces :]
-    if words == ["commit_group"]:
+    """``cp.async.bulk`` and ``cp.reduce.async.bulk``."""
+    words = instruction.modifiers
+    if "commit_group" in words:
         return _commit
-    if words[0] == "wait_group":
-        return _bind_wait(instruction, only_read=words[1:] == ["read"])
-    if words[0] == "prefetch":
+    if "wait_group" in words:
+        return _bind_wait(instruction, only_read="read" in words)
+    if "prefetch" in words:
         return _do_nothing
-    tensor = words[0] == "tensor"
-    if tensor and not DIMENSIONS.fullmatch(words[1]):
-        raise ValueError(words)
-    words = words[2 * tensor :]
-    if words[0] in INTO and words[1:] == ["global"] and not reduces:
+    tensor = "tensor" in words
+    if "bulk_group" not in words:
         return _bind_arriving(instruction, scope, tensor=tensor)
-    operation = words.pop(2) if reduces and tensor else ""
-    if words == ["global", "shared::cta", "bulk_group"]:
-        return _bind_leaving(instruction, scope, operation, tensor=tensor)
-    raise UnknownInstructionError(str(instruction), instruction.line)
+    operation = next((each for each in words if each in REDUCTIONS), "")
+    return _bind_leaving(instruction, scope, operation, tensor=tensor)
 
 
 def _do_nothing(batch: Batch, chosen: Selection) -> None:
@@ -97,14 +84,14 @@ def _commit(batch: Batch, chosen: Selection) -> None:
 def _bind_wait(instruction: Instruction, *, only_read: bool) -> Step:
     """All groups but the last so many have read, or are done."""
     (number,) = instruction.operands
-    if not isinstance(number, Number):
-        raise UnknownInstructionError(str(instruction), instruction.line)
+    assert isinstance(number, Number), "so its form has it"
+    groups = number.value
 
     def step(batch: Batch, chosen: Selection) -> None:
         waiting = set(batch.ordinals(chosen).tolist())
         flights, left = batch.flights, list[Leaving]()
         for each in flights.leaving:
-            last = flights.committed.get(each.thread, 0) - number.value
+            last = flights.committed.get(each.thread, 0) - groups
             if each.thread in waiting and each.group < last:
                 _has_read(batch, each)
                 if not only_read:
@@ -185,8 +172,7 @@ class _Box:
     def __init__(
         self, instruction: Instruction, scope: Scope, operand: Operand
     ) -> None:
-        if not isinstance(operand, Address) or not operand.coordinates:
-            raise ValueError(operand)
+        assert isinstance(operand, Address), "so its form has it"
         self.at = instruction
         self._map = scope.read(Address(operand.base, operand.offset), U64, instruction)
         self._start = [
@@ -206,7 +192,7 @@ class _Box:
         if found is None or not len(found.map.extents) == self._rank == len(
             self._start
         ):
-            raise _stops(self.at, "there is no tensor map of these dimensions here")
+            raise stops(self.at, "there is no tensor map of these dimensions here")
         words = [_one(each, batch, thread) for each in self._start]
         start = tuple(int(each.view(np.int32)) for each in words)
         self._check(found, start)
@@ -219,7 +205,7 @@ class _Box:
                 f"the innermost coordinate {start[0]} begins at byte"
                 f" {start[0] * found.map.size}, which is no multiple of 16"
             )
-            raise _stops(self.at, message)
+            raise stops(self.at, message)
         if "bulk_group" not in self.at.modifiers:
             return
         if min(start) < 0:
@@ -227,23 +213,18 @@ class _Box:
                 f"a copy to global memory begins at {', '.join(map(str, start))}: an"
                 " index below zero; copies from there may, these may not"
             )
-            raise _stops(self.at, message)
+            raise stops(self.at, message)
         for name, kinds in REDUCED.items():
             if name in self.at.modifiers and found.map.dtype not in kinds:
                 message = (
                     f"hardware has no {name} of elements that are {found.map.dtype}"
                 )
-                raise _stops(self.at, message)
+                raise stops(self.at, message)
 
 
 def _one(read: Reader, batch: Batch, thread: int) -> Any:
     """The value of one thread."""
     return read(batch, np.array([thread]))[0]
-
-
-def _stops(at: Instruction, message: str) -> ExecutionError:
-    where = f" at {at.source}" if at.source else ""
-    return ExecutionError("EP0305", f"{at} (line {at.line}){where}: {message}")
 
 
 def _map_at(batch: Batch, address: int) -> PlacedMap | None:
@@ -395,7 +376,7 @@ def _barrier_of(
 
 def _check_plain(at: Instruction, source: int, size: int) -> None:
     if source % CHUNK or size % CHUNK:
-        raise _stops(at, "its address and its size are no multiples of 16 bytes")
+        raise stops(at, "its address and its size are no multiples of 16 bytes")
 
 
 def _fetch_plain(batch: Batch, at: Instruction, source: int, size: int) -> Bytes:
@@ -415,8 +396,6 @@ def _bind_leaving(
         scope.read(operands[0], U64, instruction),
         scope.read(operands[2], U32, instruction),
     ]  # fmt: skip
-    if operation and operation not in REDUCTIONS:
-        raise ValueError(operation)
 
     def step(batch: Batch, chosen: Selection) -> None:
         for thread in batch.ordinals(chosen).tolist():

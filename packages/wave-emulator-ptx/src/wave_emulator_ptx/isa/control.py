@@ -11,14 +11,18 @@ from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa import bulk
 from wave_emulator_ptx.isa.matrix import whole_warps
 from wave_emulator_ptx.isa.roles import bind_cluster_barrier
-from wave_emulator_ptx.syntax import Instruction, Name
+from wave_emulator_ptx.isa.stops import stops
+from wave_emulator_ptx.isa.warp import bind_converge
+from wave_emulator_ptx.syntax import Instruction, Name, Number
 from wave_emulator_ptx.types import TYPES
 
 if TYPE_CHECKING:
-    from wave_emulator_ptx.arrays import Selection
+    from wave_emulator_ptx.arrays import Array, Selection
     from wave_emulator_ptx.scope import Scope
 
 U32 = TYPES["u32"]
+BARRIERS = 16
+"""Of a workgroup."""
 
 
 def bind_branch(instruction: Instruction, scope: Scope) -> Step:
@@ -54,8 +58,9 @@ def bind_nothing(instruction: Instruction, scope: Scope) -> Step:
 
 def bind_fence(instruction: Instruction, scope: Scope) -> Step:
     """``fence``: that of the asynchronous proxy tells what it may read."""
-    shows = instruction.modifiers[:2] == ("proxy", "async")
-    if not shows and instruction.modifiers[0] != "mbarrier_init":
+    words = instruction.modifiers
+    shows = words[:2] == ("proxy", "async") and words[2:] != ("global",)
+    if not shows and words[0] != "mbarrier_init":
         return bind_nothing(instruction, scope)
 
     def step(batch: Batch, chosen: Selection) -> None:
@@ -68,18 +73,30 @@ def bind_fence(instruction: Instruction, scope: Scope) -> Step:
 
 
 def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
-    """``bar.sync`` and ``bar.arrive``, also spelled ``barrier``; of clusters too."""
+    """``bar.sync`` and ``bar.arrive``, also spelled ``barrier``; of other scopes too.
+
+    Raises:
+        UnknownInstructionError: EP0301, for a number that no barrier has.
+        ExecutionError: EP0305, likewise, while executing.
+    """
     if instruction.modifiers[0] == "cluster":
         return bind_cluster_barrier(instruction)
-    words = [m for m in instruction.modifiers if m not in {"cta", "aligned"}]
+    if instruction.modifiers[0] == "warp":
+        return bind_converge(instruction, scope)
     # Source: PTX ISA, bar: `bar` is `barrier.aligned`, which whole warps execute.
     aligned = instruction.opcode == "bar" or "aligned" in instruction.modifiers
-    if words not in (["sync"], ["arrive"]):
-        raise UnknownInstructionError(str(instruction), instruction.line)
     operands = instruction.operands
     number = scope.read(operands[0], U32, instruction)
     count = scope.read(operands[1], U32, instruction) if operands[1:] else None
-    waits = words == ["sync"]
+    waits = "sync" in instruction.modifiers
+    wrong = _wrong(
+        *(
+            np.array([each.value if isinstance(each, Number) else 0])
+            for each in (*operands, Number(0))[:2]
+        )
+    )
+    if wrong:
+        raise UnknownInstructionError(str(instruction), instruction.line, wrong)
 
     def step(batch: Batch, chosen: Selection) -> None:
         if aligned and batch.checks:
@@ -87,6 +104,9 @@ def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
         threads = batch.ordinals(chosen)
         numbers = np.broadcast_to(number(batch, chosen), threads.shape)
         wanted = count(batch, chosen) if count else np.zeros(1, np.uint32)
+        wrong = _wrong(numbers, wanted)
+        if wrong:
+            raise stops(instruction, wrong)
         if waits:
             batch.waits[threads] = numbers
             batch.wanted[threads] = wanted
@@ -99,3 +119,12 @@ def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
             batch.arrived.setdefault(key, []).append(Arrival(mine, told))
 
     return step
+
+
+def _wrong(numbers: Array, counts: Array) -> str:
+    """What no barrier has among its number and the threads that it waits for."""
+    if not 0 <= numbers.min() <= numbers.max() < BARRIERS:
+        return f"barriers have the numbers 0 to {BARRIERS - 1}"
+    if (counts % LANES).any():
+        return "a barrier waits for whole warps"
+    return ""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_ptx import floats
-from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.arithmetic import computed, values
 from wave_emulator_ptx.types import TYPES, Type, in_modifiers
 
@@ -18,20 +17,11 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.syntax import Instruction
 
 INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
-KNOWN = frozenset({"rn", "rna", "rz", "rm", "rp", "ftz", "sat", "satfinite", "relu"})
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
-    """``cvt.to.from``.
-
-    Raises:
-        UnknownInstructionError: EP0301, a pair of types or a rounding is missing.
-    """
-    kinds = in_modifiers(instruction.modifiers)
-    names = {each.name for each in kinds}
-    if len(kinds) != 2 or set(instruction.modifiers) - KNOWN - set(INTEGRAL) - names:
-        raise UnknownInstructionError(str(instruction), instruction.line)
-    to, source = kinds
+    """``cvt.to.from``."""
+    to, source = in_modifiers(instruction.modifiers)
     if to.lanes == 2 and source.lanes == 1:
         return _bind_pair(instruction, scope, to, source)
 
@@ -64,6 +54,8 @@ H100."""
 def converted(a: Array, to: Type, source: Type, modifiers: tuple[str, ...]) -> Array:
     """Values of one type as values of another."""
     with np.errstate(all="ignore"):
+        if "ftz" in modifiers and a.dtype == np.float32:
+            a = floats.flush(a)
         if source.kind == "f" and to.kind == "f":
             return _float_to_float(a, to, modifiers)
         if source.kind == "f":
@@ -74,8 +66,6 @@ def converted(a: Array, to: Type, source: Type, modifiers: tuple[str, ...]) -> A
 
 
 def _float_to_float(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
-    if "ftz" in modifiers and a.dtype == np.float32:
-        a = floats.flush(a)
     for name in set(INTEGRAL) & set(modifiers):
         a = INTEGRAL[name](a)
     if "relu" in modifiers:

@@ -30,24 +30,20 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.scope import Scope
 
 U32 = TYPES["u32"]
+SIZES = {"ca": (4, 8, 16), "cg": (16,)}
+"""Bytes of a thread, by the caches that keep them."""
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
-    """``cp.async`` and its groups.
-
-    Raises:
-        UnknownInstructionError: EP0301.
-    """
+    """``cp.async`` and its groups."""
     words = instruction.modifiers
-    if words == ("async", "commit_group"):
-        return _commit
-    if words in {("async", "wait_group"), ("async", "wait_all")}:
-        return _bind_wait(instruction)
-    if words[:2] in {("async", "ca"), ("async", "cg")}:
-        return _bind_copy(instruction, scope)
-    if "bulk" in words[1:3]:
+    if "bulk" in words:
         return bulk.bind(instruction, scope)
-    raise UnknownInstructionError(str(instruction), instruction.line)
+    if "commit_group" in words:
+        return _commit
+    if words[1] in SIZES:
+        return _bind_copy(instruction, scope)
+    return _bind_wait(instruction)
 
 
 def _commit(batch: Batch, chosen: Selection) -> None:
@@ -55,14 +51,24 @@ def _commit(batch: Batch, chosen: Selection) -> None:
 
 
 def _bind_copy(instruction: Instruction, scope: Scope) -> Step:
-    """``[to], [from], size, bytes``: what the source has not is zero."""
+    """``[to], [from], size, bytes``: what the source has not is zero.
+
+    Raises:
+        UnknownInstructionError: EP0301, for other sizes than it has.
+    """
     to, source, size, *given = instruction.operands
-    if not isinstance(size, Number):
-        raise UnknownInstructionError(str(instruction), instruction.line)
+    sizes = SIZES[instruction.modifiers[1]]
+    if not isinstance(size, Number) or size.value not in sizes:
+        reason = f"it copies {' or '.join(map(str, sizes))} bytes"
+        raise UnknownInstructionError(str(instruction), instruction.line, reason)
     there = place(instruction, to, scope, size.value)
     here = place(instruction, source, scope, size.value)
     hinted = "L2::cache_hint" in instruction.modifiers
     asked = given[: len(given) - hinted]
+    known = [each.value for each in asked if isinstance(each, Number)]
+    if not all(0 <= each <= size.value for each in known):
+        reason = f"the source has 0 to {size.value} bytes"
+        raise UnknownInstructionError(str(instruction), instruction.line, reason)
     count = scope.read(asked[0], U32, instruction) if asked else None
 
     def step(batch: Batch, chosen: Selection) -> None:

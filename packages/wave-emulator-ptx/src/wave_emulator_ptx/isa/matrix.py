@@ -15,7 +15,7 @@ from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import Place, load, place, store
 from wave_emulator_ptx.isa.warp import present
 from wave_emulator_ptx.syntax import Instruction, Operand, Tuple
-from wave_emulator_ptx.types import TYPES
+from wave_emulator_ptx.types import TYPES, Type
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array, Ints, Selection
@@ -90,10 +90,8 @@ class Matrices:
 
 def _matrices(instruction: Instruction) -> Matrices:
     counts = {"x1": 1, "x2": 2, "x4": 4}
-    known = [counts[each] for each in instruction.modifiers if each in counts]
-    if not known or "m8n8" not in instruction.modifiers:
-        raise UnknownInstructionError(str(instruction), instruction.line)
-    return Matrices(known[0], "trans" in instruction.modifiers)
+    count = next(counts[each] for each in instruction.modifiers if each in counts)
+    return Matrices(count, "trans" in instruction.modifiers)
 
 
 def bind_load(instruction: Instruction, scope: Scope) -> Step:
@@ -159,6 +157,10 @@ class Fragment:
     column: Ints
     shape: tuple[int, int]
 
+    def bytes(self, name: str) -> int:
+        """Of a lane's elements."""
+        return self.row.shape[1] * ELEMENTS[name].itemsize
+
     def gather(self, elements: Array) -> Array:
         """Matrices from elements, [warps, 32, elements]."""
         found = np.zeros((len(elements), *self.shape), elements.dtype)
@@ -203,13 +205,15 @@ def bind_product(instruction: Instruction, scope: Scope) -> Step:
     """
     m, n, k = _shape(instruction)
     kinds = [each for each in instruction.modifiers if each in ELEMENTS]
-    if len(kinds) != 4 or m not in {8, 16} or n != 8:
-        raise UnknownInstructionError(str(instruction), instruction.line)
     to = ELEMENTS[kinds[0]]
     a_of, b_of, c_of = fragments(m, n, k, ELEMENTS[kinds[1]].itemsize * 8)
-    given = zip(instruction.operands[1:4], kinds[1:], strict=True)
+    spread = (c_of, a_of, b_of, c_of)
+    for each, name, of in zip(instruction.operands, kinds, spread, strict=True):
+        if len(_registers(each)) * _register_of(name).bytes != of.bytes(name):
+            raise ValueError(each)
+    given = zip(instruction.operands[1:], kinds[1:], strict=True)
     a, b, c = (_elements(scope, each, name, instruction) for each, name in given)
-    write = _writer(scope, instruction.operands[0], to, instruction)
+    write = _writer(scope, instruction.operands[0], kinds[0], instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
         warps = whole_warps(batch, instruction, chosen)
@@ -237,10 +241,14 @@ def _shape(instruction: Instruction) -> tuple[int, int, int]:
     raise UnknownInstructionError(str(instruction), instruction.line)
 
 
+def _register_of(name: str) -> Type:
+    """What holds elements."""
+    return TYPES["b64"] if name == "f64" else B32
+
+
 def _elements(scope: Scope, operand: Operand, name: str, at: Instruction) -> Any:
     """Reads registers as elements, [warps, 32, elements]; tf32 has 19 bits."""
-    dtype = ELEMENTS[name]
-    kind = TYPES["b64"] if dtype.itemsize == 8 else B32
+    dtype, kind = ELEMENTS[name], _register_of(name)
     kept = kind.words(0xFFFFE000) if name == "tf32" else ~kind.words(0)
     readers = [scope.read(each, kind, at) for each in _registers(operand)]
 
@@ -253,8 +261,8 @@ def _elements(scope: Scope, operand: Operand, name: str, at: Instruction) -> Any
     return read
 
 
-def _writer(scope: Scope, operand: Operand, dtype: Any, at: Instruction) -> Any:
-    kind = TYPES["b64"] if dtype.itemsize == 8 else B32
+def _writer(scope: Scope, operand: Operand, name: str, at: Instruction) -> Any:
+    kind = _register_of(name)
     writers = [scope.write(each, kind, at) for each in _registers(operand)]
 
     def write(batch: Batch, warps: Ints, elements: Array) -> None:

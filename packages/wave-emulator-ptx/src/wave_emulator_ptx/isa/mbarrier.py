@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_ptx.batch import LANES, Batch, Reader, Step, Writer
-from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import Place, in_shared, place
 from wave_emulator_ptx.memory_barriers import MOST_BYTES, MemoryBarrier
 from wave_emulator_ptx.syntax import SINK, Instruction
@@ -32,11 +31,7 @@ QUALIFIERS = frozenset(
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
-    """``mbarrier``: what its words without qualifiers say.
-
-    Raises:
-        UnknownInstructionError: EP0301.
-    """
+    """``mbarrier``: what its words without qualifiers say."""
     words = tuple(m for m in instruction.modifiers if m not in QUALIFIERS)
     if words == ("init",):
         return _bind_begin(instruction, scope)
@@ -46,9 +41,7 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
         return _bind_arrive(instruction, scope, counts="expect_tx" not in words)
     if words in {("expect_tx",), ("complete_tx",)}:
         return _bind_bytes(instruction, scope, sign=1 if "expect_tx" in words else -1)
-    if words[0] in {"test_wait", "try_wait"}:
-        return _bind_wait(instruction, scope, by_parity=words[1:] == ("parity",))
-    raise UnknownInstructionError(str(instruction), instruction.line)
+    return _bind_wait(instruction, scope, by_parity="parity" in words)
 
 
 def sleeps(instruction: Instruction) -> bool:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.scope import Scope
     from wave_emulator_ptx.types import Type
 
-SPACES = frozenset({"global", "shared", "shared::cta", "local", "param", "const"})
 ORDERED = frozenset({"volatile", "relaxed", "acquire", "release", "mmio"})
 """Accesses that other threads may do at the same time."""
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
@@ -115,10 +114,10 @@ UPDATES: dict[str, Two] = {
 
 def _update(instruction: Instruction, kind: Type) -> Update:
     known = {**UPDATES, "cas": _swap_where_equal, "min": np.minimum, "max": np.maximum}
-    name = next((each for each in instruction.modifiers if each in known), "")
+    name = next(each for each in instruction.modifiers if each in known)
     # Section 9.7.13: one float is added; the assembler refuses all else.
-    reason = f"no chip has {name} of one float" if kind.kind == "f" else ""
-    if not name or (reason and name != "add"):
+    if kind.kind == "f" and name != "add":
+        reason = f"no chip has {name} of one float"
         raise UnknownInstructionError(str(instruction), instruction.line, reason)
     return known[name]
 

@@ -19,9 +19,9 @@ from wave_emulator_ptx.batch import (
     Batch,
     Step,
 )
-from wave_emulator_ptx.errors import ExecutionError, UnknownInstructionError
 from wave_emulator_ptx.isa.matrix import whole_groups, whole_warps
 from wave_emulator_ptx.isa.mbarrier import wake
+from wave_emulator_ptx.isa.stops import stops
 from wave_emulator_ptx.syntax import Instruction, Kernel, Number
 from wave_emulator_ptx.types import TYPES
 
@@ -54,9 +54,7 @@ def bind_registers(instruction: Instruction, scope: Scope) -> Step:
     if not isinstance(number, Number) or number.value % STEP:
         raise ValueError(number)
     wanted = number.value
-    if instruction.modifiers[1:] != ("sync", "aligned", "u32") or not (
-        FEWEST <= wanted <= MOST
-    ):
+    if not FEWEST <= wanted <= MOST:
         raise ValueError(wanted)
     entry = entry_registers(scope.kernel)
 
@@ -128,20 +126,12 @@ def bind_rank(instruction: Instruction, scope: Scope) -> Step:
 
 def _only_one(at: Instruction, rank: int) -> None:
     if rank:
-        raise ExecutionError(
-            "EP0305", f"{at} (line {at.line}): workgroup {rank} of a cluster of one"
-        )
+        raise stops(at, f"workgroup {rank} of a cluster of one")
 
 
 def bind_cluster_barrier(instruction: Instruction) -> Step:
     """``barrier.cluster.arrive`` and ``wait``: of all threads of the workgroup."""
-    known = {"arrive", "wait", "release", "relaxed", "acquire", "aligned"}
-    words = instruction.modifiers[1:]
-    if not known.issuperset(words) or words[0] not in {"arrive", "wait"}:
-        raise UnknownInstructionError(str(instruction), instruction.line)
-    if words[0] == "wait":
-        return _wait
-    return _arrive
+    return _wait if "wait" in instruction.modifiers else _arrive
 
 
 def _arrive(batch: Batch, chosen: Selection) -> None:

@@ -11,6 +11,7 @@ from wave_emulator_ptx.isa import (
     control,
     convert,
     copies,
+    forms,
     matrix,
     mbarrier,
     memory,
@@ -109,6 +110,14 @@ BINDERS: dict[str, Binder] = {
     "barrier": control.bind_barrier,
 }
 
+FUNCTIONS = "functions are not executed: have them inlined"
+TEXTURES = "textures and surfaces are not executed: load from global memory"
+REASONS = {
+    "call": FUNCTIONS,
+    **dict.fromkeys(("tex", "tld4", "suld", "sust"), TEXTURES),
+}
+"""Why some opcodes have no function."""
+
 LEAVES = frozenset({"bra", "ret", "exit", "bar", "barrier"})
 """After these, threads may be elsewhere than at the next instruction."""
 
@@ -126,11 +135,11 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
     Raises:
         UnknownInstructionError: EP0301.
     """
-    if instruction.opcode == "bar" and instruction.modifiers == ("warp", "sync"):
-        return warp.bind_converge(instruction, scope)
     binder = BINDERS.get(instruction.opcode)
     if binder is None:
-        raise UnknownInstructionError(str(instruction), instruction.line)
+        reason = REASONS.get(instruction.opcode, "")
+        raise UnknownInstructionError(str(instruction), instruction.line, reason)
+    forms.check(instruction)
     try:
         return binder(instruction, scope)
     except (IndexError, KeyError, ValueError):

@@ -9,7 +9,6 @@ import numpy as np
 
 from wave_emulator_ptx.arrays import some
 from wave_emulator_ptx.batch import DONE, LANES, Batch, Reader, Step
-from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.arithmetic import kind_of, values
 from wave_emulator_ptx.syntax import Instruction, Name, Operand, Pair
 from wave_emulator_ptx.types import TYPES
@@ -150,8 +149,6 @@ def bind_reduce(instruction: Instruction, scope: Scope) -> Step:
     """``redux.sync``: one value of the lanes that a mask names."""
     kind = kind_of(instruction)
     name = instruction.modifiers[1]
-    if name not in REDUCTIONS or kind.kind == "f":
-        raise UnknownInstructionError(str(instruction), instruction.line)
     write = scope.write(instruction.operands[0], kind, instruction)
     value = values(scope, instruction.operands[1], kind, instruction)
     mask = scope.read(instruction.operands[2], U32, instruction)
@@ -180,8 +177,7 @@ def _neutral(name: str, own: Array) -> Array:
 def bind_elect(instruction: Instruction, scope: Scope) -> Step:
     """``elect.sync``: the lowest lane that the mask names leads."""
     result, leads = _results(instruction.operands[0])
-    if leads is None:
-        raise UnknownInstructionError(str(instruction), instruction.line)
+    assert leads is not None, "so its form has it"
     write = scope.write(result, U32, instruction)
     write_leads = scope.write(leads, PRED, instruction)
     mask = scope.read(instruction.operands[1], U32, instruction)

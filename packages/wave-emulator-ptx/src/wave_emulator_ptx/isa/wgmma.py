@@ -72,23 +72,17 @@ class Product:
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
-    """``wgmma`` and what orders it.
-
-    Raises:
-        UnknownInstructionError: EP0301.
-    """
-    words = instruction.modifiers
-    if words == ("fence", "sync", "aligned"):
+    """``wgmma`` and what orders it."""
+    word = instruction.modifiers[0]
+    if word == "fence":
         return _together(
             instruction, lambda batch, chosen: batch.products.fence(chosen)
         )
-    if words == ("commit_group", "sync", "aligned"):
+    if word == "commit_group":
         return _together(instruction, _commit)
-    if words == ("wait_group", "sync", "aligned"):
+    if word == "wait_group":
         return _together(instruction, _bind_wait(instruction))
-    if words[:3] == ("mma_async", "sync", "aligned"):
-        return _bind_product(instruction, scope)
-    raise UnknownInstructionError(str(instruction), instruction.line)
+    return _bind_product(instruction, scope)
 
 
 def needs_a_group(instruction: Instruction) -> bool:
@@ -119,12 +113,12 @@ def _commit(batch: Batch, chosen: Selection) -> None:
 def _bind_wait(instruction: Instruction) -> Step:
     """All groups but the last so many are done."""
     (number,) = instruction.operands
-    if not isinstance(number, Number):
-        raise UnknownInstructionError(str(instruction), instruction.line)
+    assert isinstance(number, Number), "so its form has it"
+    groups = number.value
 
     def step(batch: Batch, chosen: Selection) -> None:
         products = batch.products
-        done = products.committed[chosen] - number.value
+        done = products.committed[chosen] - groups
         products.done[chosen] = np.maximum(products.done[chosen], done)
         products.readings[:] = [
             each for each in products.readings if _go_on(batch, each)
