@@ -68,15 +68,15 @@ def kernel():
     return LoadedKernel(Artifact(manifest, CODE), Card())
 
 
-def timed(name, calls, limit=None):
-    """Microseconds of one of some calls that come by turns."""
+def timed(name, calls, limit=None, count=CALLS):
+    """Microseconds of one of some calls that come by turns, of so many together."""
 
     def many():
-        for _ in range(CALLS // len(calls)):
+        for _ in range(count // len(calls)):
             for call in calls:
                 call()
 
-    times = sorted(1e6 * spent / CALLS for spent in cpu_times(many, REPEATS))
+    times = sorted(1e6 * spent / count for spent in cpu_times(many, REPEATS))
     note = f"median of {REPEATS}, {times[0]:.3g} to {times[-1]:.3g}"
     return Figure(name, times[REPEATS // 2], "us", limit, note)
 

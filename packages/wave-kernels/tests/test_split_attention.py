@@ -113,9 +113,9 @@ def test_a_cache_that_grows_needs_no_further_kernel(monkeypatch):
     made = []
     compiled = launches.wave_compile
 
-    def counted(options, kernel):
+    def counted(options, kernel, **named):
         made.append(kernel)
-        return compiled(options, kernel)
+        return compiled(options, kernel, **named)
 
     monkeypatch.setattr(launches, "wave_compile", counted)
     default_session().forget()

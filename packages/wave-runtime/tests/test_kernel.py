@@ -53,6 +53,36 @@ def test_another_shape_is_planned_anew(kernel):
     assert kernel.code.last[0] == (5, 2, 1)
 
 
+def test_a_repeat_differs_in_addresses_and_stream(kernel):
+    again = kernel.repeat((matrix(), 1.5, matrix()))
+    assert kernel.code.launches == 0
+    a, b = matrix(), matrix()
+    again([a.ctypes.data, b.ctypes.data], 7)
+    grid, buffers, words = kernel.code.last
+    assert grid == (2, 2, 1)
+    assert buffers == ((a.ctypes.data, 14_000), (b.ctypes.data, 14_000))
+    assert struct.unpack("<iif", words) == (100, 70, 1.5)
+    assert kernel.code.stream == 7
+
+
+def test_a_repeat_looks_at_addresses(kernel):
+    a, b = matrix(), matrix()
+    again = kernel.repeat((a, 1.0, b))
+    first, second = a.ctypes.data, b.ctypes.data
+    with pytest.raises(LaunchRefused, match="`b` is written and overlaps `a`"):
+        again([first, first + 16], 0)
+    with pytest.raises(LaunchRefused, match="no multiple of 16"):
+        again([first, second + 2], 0)
+    assert kernel.code.launches == 0
+    with pytest.raises(LaunchRefused):
+        kernel.repeat((a, "one", b))
+
+
+def test_a_repeat_of_an_empty_grid_launches_nothing(kernel):
+    kernel.repeat((matrix(0, 70), 1.0, matrix(0, 70)))([0, 0], 0)
+    assert kernel.code.launches == 0
+
+
 def test_empty_grid_launches_nothing(kernel):
     kernel(matrix(0, 70), 1.0, matrix(0, 70))
     assert kernel.code.launches == 0

@@ -33,7 +33,7 @@ from wave_runtime.arrays import view
 
 if TYPE_CHECKING:
     from wave_runtime.devices import Device
-    from wave_runtime.kernel import LoadedKernel
+    from wave_runtime.kernel import LoadedKernel, Repeat
 
 PACKAGE = "wave-kernels"
 COMPILE = "pip install 'wave-kernels[compile]'"
@@ -86,6 +86,14 @@ class PrebuiltKernel:
             LaunchRefused: where an argument does not fit.
         """
         self.loaded(*arguments)
+
+    def repeat(self, *arguments: Any) -> Repeat:
+        """How to queue it again with arguments that differ in their addresses alone.
+
+        Raises:
+            LaunchRefused: where an argument does not fit.
+        """
+        return self.loaded.repeat(arguments)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wave_runtime.arrays import glances, view
@@ -110,6 +111,31 @@ class LoadedKernel:
         for sizes in plan.parts:
             self.code.launch(plan.grid, buffers, sizes + scalars, queue)
 
+    def repeat(self, arguments: Sequence[Any]) -> Repeat:
+        """Launches of the same numbers, on arrays that differ in their addresses alone.
+
+        Raises:
+            LaunchRefused: where an argument does not fit.
+        """
+        _, key = self._see(arguments, _handle(None, arguments))
+        plan = self._plans.get(key) or self._remember(key, self._plan(arguments))
+        return Repeat(self, plan, self._pack_scalars(arguments))
+
+    def run(
+        self, plan: Plan, scalars: bytes, addresses: Sequence[int], queue: int
+    ) -> None:
+        """Queue the kernel for arrays at these addresses, in the order of parameters.
+
+        Raises:
+            LaunchRefused: where they overlap, or are not aligned.
+            DeviceError: where the driver reports an error.
+        """
+        if plan.empty:
+            return
+        buffers = self._checked(addresses, plan)
+        for sizes in plan.parts:
+            self.code.launch(plan.grid, buffers, sizes + scalars, queue)
+
     def _see(self, arguments: Sequence[Any], queue: int) -> Seen:
         arrays = arguments if self._all else [arguments[i] for i in self._in_order]
         addresses, looks = glances(arrays, queue)
@@ -182,6 +208,25 @@ class LoadedKernel:
             " one of them",
             Misfit.OVERLAP,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A launch again, of which all but addresses and the stream is settled.
+
+    Attributes:
+        kernel: What is launched.
+        plan: How.
+        scalars: Its numbers as the kernel has them.
+    """
+
+    kernel: LoadedKernel
+    plan: Plan
+    scalars: bytes
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Queue the kernel, as `LoadedKernel.run` does."""
+        self.kernel.run(self.plan, self.scalars, addresses, stream)
 
 
 def _any_of(names: Sequence[str]) -> str:

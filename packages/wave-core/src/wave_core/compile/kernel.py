@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wave_core.compile.backends import backend_of
 from wave_core.compile.fitting import cannot_be_used
 from wave_core.compile.key import content_key
-from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
+from wave_core.compile.launch.run import LaunchRecord, cost_of, launch, repeat_of
 from wave_core.compile.printing import explained
 from wave_core.constraints import Tunable
 from wave_core.diagnostics import UserError, capture_location, launch_error
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
     from wave_core.plugin.plan import PipelineRow
+    from wave_runtime.kernel import Repeat
 
 DEBUG_LOGS = "debug_logs"
 """The keyword of a launch that takes logs."""
@@ -173,6 +174,18 @@ class WaveKernel:
                 self.last_run = launch(self.compiled, arguments, named, into)
             except UserError as error:
                 self._give_way(error)
+
+    def repeat(self, *arguments: Any) -> Repeat | None:
+        """How to run the kernel again on arrays that differ in their addresses alone.
+
+        Returns:
+            What takes the addresses of arrays, in the order of parameters, and the
+            device's queue; nothing where the device cannot, and for kernels with logs.
+
+        Raises:
+            LaunchError: WV07xx where an argument does not fit.
+        """
+        return repeat_of(self.compiled, arguments)
 
     def _give_way(self, error: UserError) -> None:
         """Take another choice where the machine code of this one cannot be used.

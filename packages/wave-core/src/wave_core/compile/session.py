@@ -68,6 +68,8 @@ class Session:
         """Values that functions read when they were compiled, with their keys."""
         self.asked: dict[int, Asked] = {}
         """Facts about the options of earlier compilations."""
+        self.calls: dict[Hashable, object] = {}
+        """How calls of functions are launched again, by what they look like."""
         self._targets: dict[str, Target] = {}
         self._digests: dict[str, tuple[Target, str]] = {}
         self._gpus: dict[str, Gpus] = {}
@@ -148,6 +150,7 @@ class Session:
             self._kernels.clear()
             self.functions.clear()
             self.asked.clear()
+            self.calls.clear()
 
 
 @cache

@@ -12,4 +12,5 @@ from wave_core.executors.spec import (
     Executor as Executor,
     ExecutorSpec as ExecutorSpec,
     PlacesArrays as PlacesArrays,
+    RepeatsLaunches as RepeatsLaunches,
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wave_core.executors.request import LaunchRequest
     from wave_core.ir import Graph
     from wave_runtime.devices import Device
+    from wave_runtime.kernel import Repeat
 
 T = TypeVar("T")
 
@@ -84,12 +85,23 @@ class GpuExecutor:
             DeviceError: without a driver or a GPU of the target.
             LaunchRefused: where an argument is out of the code's reach.
         """
+        kernel = self._loaded(request)
+        kernel(*request.arguments, stream=request.stream, seen=request.seen)
+        return None
+
+    def repeat(self, request: LaunchRequest) -> Repeat:
+        """How to queue the kernel again.
+
+        Raises:
+            DeviceError, LaunchRefused: as `launch`.
+        """
+        return self._loaded(request).repeat(request.arguments)
+
+    def _loaded(self, request: LaunchRequest) -> LoadedKernel:
         ordinal = request.ordinal or 0
 
         def load() -> LoadedKernel:
             gpu = self._open(ordinal)
             return LoadedKernel(self._compiled(request, gpu), gpu)
 
-        kernel = self._kernels.of(request.graph, (ordinal, request.settings), load)
-        kernel(*request.arguments, stream=request.stream, seen=request.seen)
-        return None
+        return self._kernels.of(request.graph, (ordinal, request.settings), load)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from wave_core.executors.request import LaunchRequest
+    from wave_runtime.kernel import Repeat
 
 
 @dataclass(frozen=True)
@@ -82,5 +83,18 @@ class Executor(Protocol):
 
         Raises:
             LaunchError: where the device cannot run it.
+        """
+        ...
+
+
+@runtime_checkable
+class RepeatsLaunches(Protocol):
+    """A device that repeats launches with other addresses, besides `Executor`."""
+
+    def repeat(self, request: LaunchRequest) -> Repeat:
+        """How to do so, for a launch that it has done.
+
+        Raises:
+            RuntimeFailure: as for a launch.
         """
         ...

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wave_kernels.definitions.attention import head_attention_kernel
 from wave_kernels.functions.attention_calls import Call, Variant
 from wave_kernels.functions.launches import launch
+from wave_kernels.functions.repeated import repeated
 from wave_kernels.functions.split_attention import attend_in_parts, parts_of
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def attention(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,

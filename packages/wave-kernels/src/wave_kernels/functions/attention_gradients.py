@@ -13,6 +13,7 @@ from wave_kernels.definitions.attention_backward import (
 )
 from wave_kernels.functions.attention_calls import Call, Sizes, Variant
 from wave_kernels.functions.launches import launch
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def attention_with_lse(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,
@@ -84,6 +86,7 @@ def attention_with_lse(  # noqa: PLR0913 - one word for each variant
     return found, sums
 
 
+@repeated
 def attention_backward(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,

@@ -10,6 +10,7 @@ from wave_kernels.definitions.columns import column_sums_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import stored_type
+from wave_kernels.functions.repeated import repeated
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -21,6 +22,7 @@ SHORT = 32
 """Rows that one wave walks over: no more parts than leave it as many."""
 
 
+@repeated
 def column_sums(
     x: torch.Tensor,
     *,

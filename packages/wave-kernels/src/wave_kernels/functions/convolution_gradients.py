@@ -13,6 +13,7 @@ from wave_kernels.functions.convolution_calls import (
     sizes_of,
     steps_of,
 )
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def conv2d_input(
     grad: torch.Tensor,
     weight: torch.Tensor,
@@ -84,6 +86,7 @@ def conv2d_input(
     return result.tensor
 
 
+@repeated
 def conv2d_weight(
     x: torch.Tensor,
     grad: torch.Tensor,

@@ -8,6 +8,7 @@ from wave_kernels.definitions.conv import conv_kernel
 from wave_kernels.definitions.depthwise import depthwise_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.convolution_calls import Laid, run, sizes_of, steps_of
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     import torch
@@ -19,6 +20,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def conv1d(
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -72,6 +74,7 @@ def conv1d(
     return found.squeeze(2) if out is None else out
 
 
+@repeated
 def conv2d(
     x: torch.Tensor,
     weight: torch.Tensor,

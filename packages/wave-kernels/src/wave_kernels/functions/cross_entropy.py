@@ -12,6 +12,7 @@ from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.indices import NUMBERS, in_32_bits, indices_of
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import real, whole
+from wave_kernels.functions.repeated import repeated
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -29,6 +30,7 @@ class Losses(NamedTuple):
     lse: torch.Tensor
 
 
+@repeated
 def cross_entropy(
     logits: torch.Tensor,
     targets: torch.Tensor,

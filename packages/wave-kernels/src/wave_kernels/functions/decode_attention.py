@@ -27,6 +27,7 @@ from wave_kernels.functions.ragged_calls import (
     power_of_two,
     room_for,
 )
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +48,7 @@ _DYNAMIC = ("B", "SEQUENCES", "SLOTS")
 """What differs from launch to launch."""
 
 
+@repeated
 def attention_decode(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,

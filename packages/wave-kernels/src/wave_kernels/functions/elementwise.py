@@ -12,6 +12,7 @@ from wave_kernels.functions.formulas import formula_of
 from wave_kernels.functions.launches import DTYPES
 from wave_kernels.functions.options import stored_type
 from wave_kernels.functions.programs import TRUTH, checked, compute
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def elementwise(
     formula: str,
     tensors: Sequence[torch.Tensor],

@@ -15,6 +15,7 @@ from wave_kernels.definitions.routing import (
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import flag, whole, word
+from wave_kernels.functions.repeated import repeated
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -52,6 +53,7 @@ class Groups(NamedTuple):
     starts: torch.Tensor
 
 
+@repeated
 def route_tokens(
     logits: torch.Tensor,
     top_k: int,
@@ -101,6 +103,7 @@ def route_tokens(
     return found
 
 
+@repeated
 def group_tokens(experts: torch.Tensor, groups: int, *, checked: bool = True) -> Groups:
     """Bring together what goes to the same expert, in the order of the tokens.
 
@@ -145,6 +148,7 @@ def group_tokens(experts: torch.Tensor, groups: int, *, checked: bool = True) ->
     return Groups(tokens, places, starts)
 
 
+@repeated
 def combine_tokens(
     rows: torch.Tensor,
     places: torch.Tensor,

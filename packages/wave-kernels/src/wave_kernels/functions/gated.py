@@ -9,6 +9,7 @@ from wave_kernels.definitions.epilogue import check_activation
 from wave_kernels.definitions.gated import gated_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     import torch
@@ -17,6 +18,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def gated_activation(
     x: torch.Tensor, activation: str = "silu", *, out: torch.Tensor | None = None
 ) -> torch.Tensor:

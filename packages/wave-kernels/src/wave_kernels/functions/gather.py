@@ -8,6 +8,7 @@ from wave_kernels.definitions.gather import gather_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.indices import in_32_bits, indices_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     import torch
@@ -16,6 +17,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def gather_rows(
     table: torch.Tensor,
     indices: torch.Tensor,

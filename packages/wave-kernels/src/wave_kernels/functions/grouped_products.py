@@ -11,6 +11,7 @@ from wave_kernels.definitions.grouped_gemm import grouped_gemm_kernel
 from wave_kernels.functions.arguments import FLOATS, Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch, tile_rows
 from wave_kernels.functions.products import F8, as_it_lies, type_of_product
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def grouped_matmul(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -69,6 +71,7 @@ def grouped_matmul(
     return multiply_groups(operands, found)
 
 
+@repeated
 def grouped_swiglu(
     a: torch.Tensor,
     b: torch.Tensor,

@@ -10,6 +10,7 @@ from wave_kernels.definitions.grouped_weights import grouped_weights_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.grouped_products import check_groups, height, table_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def grouped_matmul_weight(
     a: torch.Tensor,
     grad: torch.Tensor,

@@ -13,6 +13,7 @@ from wave_core.compile import WaveKernel, default_session, wave_compile
 from wave_core.compile.alternatives import estimated_cycles
 from wave_core.compile.launch.tensors import CODES
 from wave_core.diagnostics import capture_location, launch_error
+from wave_kernels.functions.recording import recorder
 from wave_kernels.functions.requests import Request, is_kept
 from wave_kernels.prebuilt import PrebuiltKernel, installed
 from wave_runtime import LaunchRefused, RuntimeFailure
@@ -112,12 +113,17 @@ class Call:
         """Where its tensors are."""
         return next(a.device for a in self.arguments if isinstance(a, torch.Tensor))
 
+    @property
+    def where(self) -> tuple[str, str]:
+        """Device and target for its tensors."""
+        return ON_CPU if self.device.type == "cpu" else ON_GPU
+
     @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """Equal for calls of one compiled kernel."""
         asked = self.request
         names = (*asked.what.items(), *asked.sizes.items(), *asked.dynamic)
-        return (asked.make, *names, self.device.type)
+        return (asked.make, *names, self.device.type, *self.where)
 
 
 def launch_faster(usual: Call, other: Callable[[], Call]) -> None:
@@ -148,9 +154,9 @@ def _gains(usual: Call, other: Call) -> bool:
 
 def _cycles(call: Call) -> float | None:
     """Of the best way to compile it, where the target has figures."""
-    where = ON_CPU if call.device.type == "cpu" else ON_GPU
     kernel = call.request.make(**call.request.what)
-    return estimated_cycles(call.request.options(*where), kernel, default_session())
+    options = call.request.options(*call.where)
+    return estimated_cycles(options, kernel, default_session())
 
 
 def _run(call: Call) -> None:
@@ -158,7 +164,7 @@ def _run(call: Call) -> None:
     request, device, session = call.request, call.device, default_session()
     kernel = session.remembered(call.key)
     if not isinstance(kernel, WaveKernel | PrebuiltKernel):
-        kernel = _prebuilt(request, device, session) or _compiled(request, device)
+        kernel = _prebuilt(request, device, session) or _compiled(call, session)
         session.remember(call.key, kernel)
     given = [*map(addressable, call.arguments)]
     try:
@@ -166,6 +172,8 @@ def _run(call: Call) -> None:
     except LaunchRefused as refusal:
         # A kernel that was compiled here says so itself.
         raise _refused(request.make, refusal) from None
+    if recording := recorder():
+        recording.launched(kernel, given)
     rows = zip(call.arguments, given, kernel.parameters, strict=True)
     for argument, copy, row in rows:
         if copy is not argument and row.is_output:
@@ -190,9 +198,10 @@ def _refused(make: Callable[..., Any], refusal: LaunchRefused) -> Exception:
     )
 
 
-def _compiled(request: Request, device: torch.device) -> WaveKernel:
-    options = request.options(*(ON_CPU if device.type == "cpu" else ON_GPU))
-    return wave_compile(options, request.make(**request.what))
+def _compiled(call: Call, session: Session) -> WaveKernel:
+    request = call.request
+    options = request.options(*call.where)
+    return wave_compile(options, request.make(**request.what), session=session)
 
 
 def _prebuilt(

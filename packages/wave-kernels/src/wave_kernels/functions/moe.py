@@ -16,11 +16,13 @@ from wave_kernels.functions.experts import (
 )
 from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
 from wave_kernels.functions.products import matmul
+from wave_kernels.functions.repeated import repeated
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def moe(
     x: torch.Tensor,
     router: torch.Tensor,

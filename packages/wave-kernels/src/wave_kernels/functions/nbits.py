@@ -15,6 +15,7 @@ from wave_kernels.definitions.gemm_nbits import (
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch, tile_rows
 from wave_kernels.functions.options import stored_type, whole
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ BYTES = (torch.int8, torch.uint8)
 """Numbers with a sign, and from 0 on."""
 
 
+@repeated
 def matmul_nbits(
     a: torch.Tensor,
     b: torch.Tensor,

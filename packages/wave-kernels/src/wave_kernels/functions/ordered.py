@@ -16,6 +16,7 @@ from wave_kernels.definitions.rows import HELD
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import flag, whole
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ class Top(NamedTuple):
     indices: torch.Tensor
 
 
+@repeated
 def cumsum(
     x: torch.Tensor,
     *,
@@ -85,6 +87,7 @@ def cumsum(
     return found
 
 
+@repeated
 def topk(x: torch.Tensor, k: int) -> Top:
     """The k greatest elements along the last dimension, and where they are.
 

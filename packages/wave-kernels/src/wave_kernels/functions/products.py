@@ -19,6 +19,7 @@ from wave_kernels.functions.launches import (
     launch_faster,
 )
 from wave_kernels.functions.options import stored_type
+from wave_kernels.functions.repeated import repeated
 from wave_kernels.functions.requests import Request
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ FEW, LONG = 32, 1024
 have tiles for all compute units, or end before these would matter."""
 
 
+@repeated
 def matmul(
     a: torch.Tensor,
     b: torch.Tensor,

@@ -11,6 +11,7 @@ from wave_kernels.definitions.quantize import GREATEST, LEAST_SCALE, quantize_ke
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import one_of_types
+from wave_kernels.functions.repeated import repeated
 from wave_kernels.functions.rows import form_of
 
 __wave_frames__ = "internal"
@@ -31,6 +32,7 @@ class Quantized(NamedTuple):
     scales: torch.Tensor
 
 
+@repeated
 def quantize_rows(x: torch.Tensor, dtype: torch.dtype) -> Quantized:
     """Each row over its scale, with which its greatest element becomes the type's.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wave_kernels.definitions.ragged_attention import ragged_attention_kernel
 from wave_kernels.functions.launches import launch
 from wave_kernels.functions.ragged_calls import DYNAMIC, RaggedCall, Sequences
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     import torch
@@ -15,6 +16,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def attention_varlen(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,

@@ -13,6 +13,7 @@ from wave_kernels.definitions.attention_backward import (
 from wave_kernels.definitions.ragged_attention import ragged_attention_kernel
 from wave_kernels.functions.launches import launch
 from wave_kernels.functions.ragged_calls import DYNAMIC, RaggedCall, Sequences
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def attention_varlen_with_lse(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,
@@ -94,6 +96,7 @@ def attention_varlen_with_lse(  # noqa: PLR0913 - one word for each variant
     return found, sums
 
 
+@repeated
 def attention_varlen_backward(  # noqa: PLR0913 - one word for each variant
     query: torch.Tensor,
     key: torch.Tensor,

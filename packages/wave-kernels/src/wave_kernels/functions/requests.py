@@ -94,6 +94,11 @@ def requests_kept() -> Generator[list[Request]]:
         _KEEPER.reset(token)
 
 
+def are_kept() -> bool:
+    """Whether somebody wants requests instead of launches."""
+    return _KEEPER.get() is not None
+
+
 def is_kept(request: Request) -> bool:
     """Whether somebody wants requests instead of launches, and has this one now."""
     keeper = _KEEPER.get()

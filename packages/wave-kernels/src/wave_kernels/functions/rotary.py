@@ -11,6 +11,7 @@ from wave_kernels.definitions.rotary import rotary_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.indices import in_32_bits, indices_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.repeated import repeated
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -19,6 +20,7 @@ MOST_CHANNELS = 1024
 """A wave holds those of a head."""
 
 
+@repeated
 def rotary_embedding(
     x: torch.Tensor,
     cos: torch.Tensor,

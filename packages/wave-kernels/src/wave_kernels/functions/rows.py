@@ -11,6 +11,7 @@ from wave_kernels.definitions.softmax import softmax_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.options import real
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ LONGEST = HELD
 """Elements of a row for functions that have no other way than to hold it whole."""
 
 
+@repeated
 def softmax(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``exp(x - max(x)) / sum(exp(x - max(x)))`` along the last dimension.
 
@@ -50,6 +52,7 @@ def softmax(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor
     return _of_rows("softmax", softmax_kernel, x, {}, {}, out)
 
 
+@repeated
 def rms_norm(
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -83,6 +86,7 @@ def rms_norm(
     return _of_rows("rms_norm", rms_norm_kernel, x, columns, added, out)
 
 
+@repeated
 def layer_norm(
     x: torch.Tensor,
     weight: torch.Tensor,

@@ -11,6 +11,7 @@ from wave_kernels.definitions.scatter import scatter_add_kernel, scatter_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.indices import in_32_bits, indices_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def scatter_rows(
     table: torch.Tensor,
     indices: torch.Tensor,
@@ -60,6 +62,7 @@ def scatter_rows(
     return call.result
 
 
+@repeated
 def scatter_add_rows(
     table: torch.Tensor,
     indices: torch.Tensor,

@@ -6,6 +6,7 @@ import torch
 
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.options import whole
+from wave_kernels.functions.repeated import repeated
 from wave_kernels.microscaling import BLOCK, DEPTH, LANE_BYTES, ROWS, block_shape
 
 __wave_frames__ = "internal"
@@ -31,6 +32,7 @@ _PIECES = {
 """By bits, how numbers of pieces are cut, and the axes in order of memory."""
 
 
+@repeated
 def shuffle_scales(scales: torch.Tensor) -> torch.Tensor:
     """Scales as ``gemm-mxfp`` with ``SHUFFLED=scales`` or ``all`` reads them.
 
@@ -60,6 +62,7 @@ def shuffle_scales(scales: torch.Tensor) -> torch.Tensor:
     return lanes.reshape(above, along, height * LANE_GROUPS * 2).view(scales.dtype)
 
 
+@repeated
 def shuffle_weights(weights: torch.Tensor, bits: int) -> torch.Tensor:
     """Weights as ``gemm-mxfp`` with ``SHUFFLED=all`` reads them.
 

@@ -10,6 +10,7 @@ from wave_kernels.definitions.gated_gemm import gated_gemm_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch
 from wave_kernels.functions.products import as_it_lies
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     import torch
@@ -18,6 +19,7 @@ __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
 
+@repeated
 def swiglu(
     x: torch.Tensor,
     gate: torch.Tensor,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_kernels.definitions.transpose import BLOCK, transpose_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.repeated import repeated
 
 if TYPE_CHECKING:
     import torch
@@ -20,6 +21,7 @@ MOST = 65_535
 Guide."""
 
 
+@repeated
 def transpose(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """The last two dimensions exchanged, in memory too.
 

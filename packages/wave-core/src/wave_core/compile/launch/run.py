@@ -20,7 +20,7 @@ from wave_core.diagnostics import (
     capture_location,
     launch_error,
 )
-from wave_core.executors import LaunchRequest
+from wave_core.executors import LaunchRequest, RepeatsLaunches
 from wave_core.ops.control import Iterate
 from wave_core.symbols import symbol
 from wave_runtime.errors import LaunchRefused, Misfit, RuntimeFailure
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wave_core.executors import Snapshot
     from wave_core.ir.graph import Region
     from wave_core.symbols import Expr
+    from wave_runtime.kernel import Repeat
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,37 @@ def launch(
     own = getattr(result, "snapshots", None)
     stops = logs.snapshots(compiled.shape.bindings, prod(grid)) if own is None else own
     return LaunchRecord(name, grid, sizes, run_s, reports, result, shown, stops)
+
+
+def repeat_of(compiled: Compiled, arguments: tuple[Any, ...]) -> Repeat | None:
+    """How to launch again with arguments that differ in their addresses alone.
+
+    Numbers stay as they are. Whether torch records what is computed is not looked at
+    again, addresses are.
+
+    Returns:
+        Nothing for kernels with logs, and where the device cannot.
+
+    Raises:
+        LaunchError: WV07xx where the arguments do not fit.
+    """
+    executor = compiled.executor
+    if compiled.shape.logs or not isinstance(executor, RepeatsLaunches):
+        return None
+    prepared = _checked(compiled, arguments, {})
+    accepted = Accepted.of(prepared)
+    request = LaunchRequest(
+        graph=compiled.lowered,
+        target=compiled.target,
+        arguments=prepared.arguments,
+        sizes=accepted.sizes,
+        settings=compiled.launch_settings,
+        ordinal=accepted.ordinal,
+    )
+    try:
+        return None if accepted.is_empty else executor.repeat(request)
+    except RuntimeFailure as failure:
+        raise dressed(failure, compiled, capture_location()) from failure
 
 
 def _show(
