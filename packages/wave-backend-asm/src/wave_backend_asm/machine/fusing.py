@@ -70,12 +70,9 @@ _SECOND = frozenset([second for _, second in _ROWS])
 
 def fused(lines: Sequence[Line]) -> list[Line]:
     """The program with one instruction where it does the work of two."""
-    reads: Counter[Register] = Counter()
-    writes: Counter[Register] = Counter()
-    for line in lines:
-        if not isinstance(line, Label):
-            reads.update(_registers(line.uses))
-            writes.update(_registers(line.defines))
+    operations = [line for line in lines if not isinstance(line, Label)]
+    reads = Counter(_registers(part for each in operations for part in each.uses))
+    writes = Counter(_registers(part for each in operations for part in each.defines))
     found: list[Line] = []
     stretch: list[Line] = []
     for line in lines:
@@ -102,6 +99,8 @@ class _Stretch:
         self._reads, self._writes = reads, writes
         # By their results; those whose operands still are what they were.
         self._held: dict[Part, Instruction] = {}
+        # Their results, by those of their operands that may become something else.
+        self._readers: dict[Register, list[Part]] = {}
         self._done: set[Instruction] = set()
 
     def fused(self, lines: Sequence[Line]) -> list[Line]:
@@ -113,7 +112,7 @@ class _Stretch:
             if not isinstance(made, Label):
                 self._overwrite(made.defines)
             if isinstance(made, Instruction) and made in wanted:
-                self._held[made.defines[0]] = made
+                self._hold(made)
             found.append(made)
         return [line for line in found if line not in self._done]
 
@@ -165,13 +164,19 @@ class _Stretch:
             return made
         return line
 
+    def _hold(self, line: Instruction) -> None:
+        """Know an instruction until one of its operands is overwritten."""
+        (result,) = line.defines
+        self._held[result] = line
+        for each in _registers(line.uses):
+            if self._writes[each] > 1:
+                self._readers.setdefault(each, []).append(result)
+
     def _overwrite(self, results: Sequence[Part]) -> None:
         """Forget who reads what is no longer what it was."""
-        again = {each for each in _registers(results) if self._writes[each] > 1}
-        if again:
-            for result, line in [*self._held.items()]:
-                if not again.isdisjoint(_registers(line.uses)):
-                    del self._held[result]
+        for each in _registers(results) if self._readers else ():
+            for result in self._readers.pop(each, ()):
+                self._held.pop(result, None)
 
 
 _SIDES = 2
