@@ -16,8 +16,8 @@ from wave_testing.coverage import coverage_problems, placed_values
 from wave_testing.programs.execute import Execution
 from wave_testing.strategies import constraint_sets
 
-ROUNDS = range(5)
-"""Hypothesis runs 100 sets in each round of a test, so that no test is long."""
+FEW, MANY = settings(max_examples=100), settings(max_examples=1000)
+"""CI draws the same examples each time, so a test run twice would repeat them."""
 
 
 @cache
@@ -73,25 +73,44 @@ def reductions(draw):
     return replace(program, dims=(rows, columns))
 
 
-@pytest.mark.parametrize("_round", ROUNDS)
-@settings(max_examples=100)
+@FEW
 @given(found=constraint_sets())
-def test_copies_cover_every_tile(_round, found):
+def test_copies_cover_every_tile(found):
     check(found.program)
 
 
-@pytest.mark.parametrize("_round", ROUNDS)
-@settings(max_examples=100)
+@FEW
 @given(program=products())
-def test_products_cover_every_tile(_round, program):
+def test_products_cover_every_tile(program):
     assume(program.units)
     check(program)
 
 
-@pytest.mark.parametrize("_round", ROUNDS)
-@settings(max_examples=100)
+@FEW
 @given(program=reductions())
-def test_reductions_cover_every_tile(_round, program):
+def test_reductions_cover_every_tile(program):
+    check(program)
+
+
+@pytest.mark.fuzz
+@MANY
+@given(found=constraint_sets())
+def test_a_thousand_copies_cover_every_tile(found):
+    check(found.program)
+
+
+@pytest.mark.fuzz
+@MANY
+@given(program=products())
+def test_a_thousand_products_cover_every_tile(program):
+    assume(program.units)
+    check(program)
+
+
+@pytest.mark.fuzz
+@MANY
+@given(program=reductions())
+def test_a_thousand_reductions_cover_every_tile(program):
     check(program)
 
 

@@ -25,6 +25,7 @@ from wave_core.targets import generic_target
 from wave_passes_memory.barriers.place import PlaceMinimalBarriers
 
 TARGET = generic_target()
+FUZZ = pytest.mark.fuzz
 BARRIER = "shared_memory_barrier"
 OWN = Touch(0, writes=True)
 NEXT = Touch(0, writes=False, turn=1)
@@ -75,7 +76,9 @@ def missed(program, index):
     return any(races(graph, program, values, TARGET) for values in reversed(every))
 
 
-@pytest.mark.parametrize("first", range(0, 200, 20))
+@pytest.mark.parametrize(
+    "first", [0, 20, 40, *(pytest.param(n, marks=FUZZ) for n in range(60, 1000, 20))]
+)
 def test_no_more_than_an_exhaustive_search_finds(first):
     for seed in range(first, first + 20):
         check(random_small(np.random.default_rng(seed), divergent=seed % 4 == 0))
