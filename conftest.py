@@ -10,7 +10,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-from covering import leave_to_fuzz
+from covering import leave_to_fuzz, that_show_needs
 
 # Compiling and simulating takes as long as the machine needs, so hypothesis sets no
 # deadline per example. CI repeats the same examples; elsewhere each run draws new ones.
@@ -26,9 +26,9 @@ os.environ["WAVE_TUNE_STORE"] = "off"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--each-value",
+        "--needs",
         action="store_true",
-        help="of products of parameters, only cases with a value that none had before",
+        help="only cases that show what the tests import: see tools/covering.py",
     )
 
 
@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(
     # Before pytest selects by marks, and what is left after it has.
     leave_to_fuzz(items)
     yield
-    if config.getoption("--each-value"):
-        _keep_each_value(config, items)
+    if config.getoption("--needs"):
+        _keep_what_shows_needs(config, items)
 
 
 def pytest_collection_finish() -> None:
@@ -62,25 +62,8 @@ def _refuse_addresses(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"name the parameters of {wrong[0]}: it has an address")
 
 
-def _keep_each_value(config: pytest.Config, items: list[pytest.Item]) -> None:
-    seen: dict[tuple[object, str], set[tuple[str, int]]] = {}
-    kept = [item for item in items if _brings_a_value(item, seen)]
+def _keep_what_shows_needs(config: pytest.Config, items: list[pytest.Item]) -> None:
+    kept = that_show_needs(items)
     chosen = set(kept)
     config.hook.pytest_deselected(items=[each for each in items if each not in chosen])
     items[:] = kept
-
-
-def _brings_a_value(
-    item: pytest.Item, seen: dict[tuple[object, str], set[tuple[str, int]]]
-) -> bool:
-    """Whether a case has a value of a parameter that its test has not had before.
-
-    Cases of a product share their values as objects, so identity tells them apart.
-    """
-    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
-        return True
-    before = seen.setdefault((item.parent, item.originalname), set())
-    values = {(name, id(value)) for name, value in item.callspec.params.items()}
-    new = not values <= before
-    before |= values
-    return new

@@ -147,7 +147,8 @@ def tests(session: nox.Session) -> None:
 def tests_isolated(session: nox.Session, package: ws.Package) -> None:
     """Risk: an undeclared dependency. One package, only what it declares installed.
 
-    What a test needs depends on single values of its parameters, not on their products.
+    Results are for `tests`: here run the cases that show what the tests import, which
+    `that_show_needs` in tools/covering.py chooses.
     """
     install_from_stock(session, *BUILD_TOOLS)
     others = {each.name for each in PACKAGES}
@@ -155,7 +156,7 @@ def tests_isolated(session: nox.Session, package: ws.Package) -> None:
     wanted = [r for r in asked if ws.requirement_name(r) not in others]
     packages = editable(ws.closure(package))
     install_from_stock(session, *packages, *wanted, *TEST_TOOLS)
-    tests = ("-n", "2", "--each-value", str(package.tests))
+    tests = ("-n", "2", "--needs", str(package.tests))
     session.run("pytest", *tests, *session.posargs)
 
 
