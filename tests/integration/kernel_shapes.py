@@ -1,4 +1,4 @@
-"""Small shapes of the registered kernels, whose last tiles are cut."""
+"""Shapes of the registered kernels."""
 
 from __future__ import annotations
 
@@ -51,3 +51,8 @@ SMALL = {
     "topk": {"M": 5, "N": 70, "TOP": 3},
     "transpose": {"B": 2, "M": 65, "N": 70},
 }
+"""Small shapes, whose last tiles are cut."""
+
+ENOUGH = {name: SMALL[name] for name in ("gemm-split-k", "gemm-stream-k")}
+"""Of kernels whose own shapes are a chip full of workgroups that wait for each other:
+the lane simulator takes ten seconds for what two tiles say as well."""

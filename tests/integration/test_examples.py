@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 import pytest
+from kernel_shapes import ENOUGH
 from programs import PROGRAMS, SCRIPTS, arrays, distance, run_lanes
 
 import workspace
@@ -18,6 +19,7 @@ from wave_kernels.plugin import KERNELS
 DEVICES = ("sim", "sim-logical")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_script(script, device, capsys):
@@ -67,11 +69,12 @@ def test_writes_every_element_and_reads_none_unwritten(name):
     assert distance(output, expected) <= PROGRAMS[name].tolerance
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("spec", KERNELS, ids=lambda spec: spec.name)
 def test_registered_kernel(spec, device):
-    factory = Session().plugins.load_kernel(spec.name)
-    case = make_case(factory, spec.name, {}, {}, "generic")
+    factory, shape = Session().plugins.load_kernel(spec.name), ENOUGH.get(spec.name, {})
+    case = make_case(factory, spec.name, shape, {}, "generic")
     report = run_case(case, options=_on(case, device))
     assert report.passed, report.to_json()
     assert report.record.reports == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from kernel_shapes import ENOUGH
 from programs import PROGRAMS, distance
 
 import wave_core.lang as tkw
@@ -62,11 +63,12 @@ SETTINGS = {"gemm-stream-k": {"BLOCK_M": 64, "BLOCK_N": 64}}
 def staged(session, name):
     settings = SETTINGS.get(name, {})
     factory = session.plugins.load_kernel(name)
-    case = make_case(factory, name, {}, settings, "generic")
+    case = make_case(factory, name, ENOUGH.get(name, {}), settings, "generic")
     subs = {**case.options.subs, **SHARED}
     return case, replace(case.options, subs=subs, device="sim", poison_outputs=True)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("absent", WITHOUT)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_examples_without_a_package(name, absent, build):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from kernel_shapes import ENOUGH
 
 import wave_kernels.plugin as kernels
 import wave_sim_cpu.plugin as simulator
@@ -28,7 +29,8 @@ def _session():
 
 def prepared(session, kernel, disabled):
     """The case of a kernel, and options that disable a pass."""
-    case = make_case(session.plugins.load_kernel(kernel), kernel, {}, {}, "generic")
+    factory, shape = session.plugins.load_kernel(kernel), ENOUGH.get(kernel, {})
+    case = make_case(factory, kernel, shape, {}, "generic")
     return case, replace(case.options, device="sim", disable_passes=(disabled,))
 
 
