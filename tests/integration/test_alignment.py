@@ -166,6 +166,7 @@ def test_heads_that_share_keys_are_named_beside_them(run, sizes, space):
     check_attention(run, sizes, space)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("where", ["lanes", "gfx950"])
 @pytest.mark.parametrize("preset", sorted(Session().plugins.presets))
 def test_heads_that_share_keys_under_every_preset(session, preset, where):

@@ -63,6 +63,7 @@ def test_case_of_the_library(name, target):
     assert bool(products) == (name.startswith(WITH_PRODUCTS) and name not in WITHOUT)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
 @pytest.mark.parametrize("name", ["copy", "gemm", "softmax"])
 def test_sizes_of_the_launch(name, target):

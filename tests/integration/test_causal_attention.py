@@ -21,7 +21,7 @@ def session():
 
 
 @pytest.mark.filterwarnings("ignore")  # a loop that stays as it is says so
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", ["default", "prefetch", "fetch-ahead"])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80", "sm_90a"])

@@ -26,6 +26,7 @@ def shifted(a: tkw.Memory[M, N, GLOBAL, tkw.f32], b: tkw.Memory[M, N, GLOBAL, tk
     tkw.write(tkw.read(a) + 1.0, b)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("device", ["sim-logical", "sim", "emulator"])
 @pytest.mark.parametrize(
     ("sizes", "parts"),

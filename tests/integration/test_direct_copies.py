@@ -105,6 +105,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.covering(1)
 @TARGETS
 @pytest.mark.parametrize(("sizes", "tile", "waves", "dtype"), ROWS)
 def test_right_without_conflict_or_hazard(session, sizes, tile, waves, dtype, target):
@@ -259,6 +260,7 @@ def test_matrix_work_is_done_while_copies_are_on_their_way(session, target):
             copies = 0
 
 
+@pytest.mark.covering(1)
 @TARGETS
 @THREE_BUFFERS
 def test_a_group_left_too_many_is_reported(session, target, way, meetings):
@@ -271,6 +273,7 @@ def test_a_group_left_too_many_is_reported(session, target, way, meetings):
     assert {row.code for row in result.reports} & {"EM0501", "EM0506"}
 
 
+@pytest.mark.covering(1)
 @TARGETS
 @pytest.mark.parametrize("way", ["three buffers", "pingpong, three buffers"])
 def test_a_count_of_one_more_is_reported(session, target, way):

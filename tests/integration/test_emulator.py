@@ -193,6 +193,7 @@ def test_products_at_the_edge_of_tiles(session, factories, name, dim, extent, dy
     check(session, factories, name, sizes, settings=settings)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("dim", "MN")
 @pytest.mark.parametrize("name", ["copy", "softmax"])

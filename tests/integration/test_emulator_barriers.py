@@ -75,6 +75,7 @@ def machine_reports(case, graph, target):
     return {row.code for row in emulate(code, arguments, grid=(1, 1, 1)).reports}
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1201"])
 @pytest.mark.parametrize("row", [GEMM, ATTENTION], ids=["gemm", "attention"])
 def test_on_lanes(session, row, target):

@@ -55,7 +55,7 @@ def check(session, made, device, **options):
     assert report.record.reports == ()
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("staged", [0, 1])
 @pytest.mark.parametrize("types", TYPES, ids="-".join)
 @pytest.mark.parametrize("sizes", SIZES)

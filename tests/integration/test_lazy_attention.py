@@ -56,6 +56,7 @@ def is_lazy(made):
     return "lazy_attention" in str(made.kernel.location)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("device", ["sim-logical", "emulator"])
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
 def test_sums_stay_right_however_scores_grow(scores, device):
@@ -75,6 +76,7 @@ def test_they_stay_right_in_loops_that_are_pipelined(target, preset):
     check(made, "emulator", preset=preset)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("keys", [1, 31, 32, 33, 97])
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 def test_they_stay_right_for_any_number_of_keys(target, keys):

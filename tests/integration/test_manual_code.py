@@ -67,6 +67,7 @@ def test_attention_of_any_size(name):
         assert kernel.last_run.reports == ()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", ATTENTION_SCHEDULES)
 @pytest.mark.parametrize("trips", [1, 9])
 def test_attention_of_known_size(name, trips):

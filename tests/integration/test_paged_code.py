@@ -50,6 +50,7 @@ def paged_product(index):
     return paged
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201"])
 @pytest.mark.parametrize(("index", "kind"), [(tkl.i32, np.int32), (tkl.i8, np.int8)])
 def test_pages_that_are_fetched_an_iteration_ahead(target, index, kind):

@@ -130,6 +130,7 @@ def barriers(graph):
     return [op for op in bodies if isinstance(op, SharedMemoryBarrier)]
 
 
+@pytest.mark.covering(1)
 @COPIED
 @pytest.mark.parametrize("preset", ["default", "prefetch", "fetch-ahead", "modulo"])
 def test_rows_of_pages_are_copied_directly(target, preset):
@@ -150,6 +151,7 @@ def test_symbols_that_change_behind_the_table_leave_the_rows_to_registers():
     assert gathers(kernel.graph) == []
 
 
+@pytest.mark.covering(1)
 @COPIED
 @pytest.mark.parametrize("preset", ["default", "fetch-ahead"])
 def test_machine_code_copies_rows_of_pages(target, preset):

@@ -65,6 +65,7 @@ def shifted(index):
     return tkw.minimum(moved, tkw.broadcast(last, target_shape=[M, N1]))
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("device", "target"), DEVICES)
 @pytest.mark.parametrize("sizes", [(33, 70, 7), (16, 32, 16), (1, 1, 2)])
 @pytest.mark.parametrize("compute", [None, shifted])

@@ -77,6 +77,7 @@ def test_copy(session, device, dynamic):
     each(copy_case, "MN", pairwise(2), session, {"DYNAMIC": dynamic}, device)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dynamic", [0, 1])
 @pytest.mark.parametrize("case", [softmax_case, rms_norm_case, layer_norm_case])
 def test_rows(session, case, dynamic):

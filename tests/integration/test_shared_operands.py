@@ -93,6 +93,7 @@ def check(kernel, sizes, *, across=False, factor=1):
     assert not kernel.last_run.reports
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (127, 65, 63), (129, 64, 131)], ids=str)
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.filterwarnings("ignore")
@@ -227,6 +228,7 @@ def test_operands_of_several_panels_stay_in_lds(layout, tile, sizes, options):
     check_gemm(kernel, layout, sizes)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (65, 129, 72), (127, 63, 127)], ids=str)
 @pytest.mark.parametrize("layout", ["NN", "TT"])
 @pytest.mark.filterwarnings("ignore")
@@ -358,6 +360,7 @@ def in_flight(schedule, sizes):
     return kernel, [op for op in waits if op.mma]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("trips", [0, 1, 2, 3, 4, 5, 9])
 @pytest.mark.parametrize("schedule", AHEAD)
 @pytest.mark.filterwarnings("ignore")

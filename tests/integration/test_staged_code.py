@@ -44,6 +44,7 @@ def lane_conflicts(session, kernel, arguments):
     return sum(result.counters.lds_conflict_cycles.values())
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(("name", "shape", "settings"), ROWS)
 def test_no_conflict_and_no_hazard(session, name, shape, settings, target):

@@ -80,6 +80,7 @@ def error(arguments):
     return np.abs(c - a.T @ b).max() / np.abs(a.T @ b).max()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("target", "dtype"), ROWS)
 @pytest.mark.parametrize("sizes", [(128, 128, 128), (133, 72, 67), (130, 70, 40)])
 def test_right_and_without_hazards(target, dtype, sizes):

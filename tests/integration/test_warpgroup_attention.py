@@ -76,6 +76,7 @@ def test_lanes(session, name, width, keys):
     check(session, made, "sim", "default")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", ["default", "fetch-ahead"])
 @pytest.mark.parametrize("width", [64, 128])
 def test_code(width, preset):

@@ -76,6 +76,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("lanes", [32, 64, 128])
 @pytest.mark.parametrize("waves", [1, 2])
 @pytest.mark.parametrize("name", KERNELS)

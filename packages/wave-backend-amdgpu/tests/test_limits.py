@@ -171,6 +171,7 @@ def test_the_limit_is_that_of_the_chip(lowered):
     assert "func.func @keeper" in text
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
 @pytest.mark.parametrize("name", ["attention", "gemm", "gemm-staged", "softmax"])
 def test_the_estimate_is_no_more_than_the_code_uses(lowered, name, target):

@@ -59,6 +59,7 @@ def test_partners_of_a_butterfly_come_together(emitted, kind):
     assert instructions(text, "v_cndmask_b32") == 1, "of the write alone"
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1100", "gfx1201"])
 @pytest.mark.parametrize("size", [1, 61, 128, 65 * 16, 64 * 11])
 @pytest.mark.parametrize("kind", REDUCTIONS)

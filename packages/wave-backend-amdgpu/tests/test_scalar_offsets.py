@@ -51,6 +51,7 @@ def test_a_loop_adds_to_a_scalar_offset(emitted, dtype):
     assert SCALED in emitted(sums(dtype), "mlir", subs={M: ROWS * TURNS, N: 64})
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("rows", [ROWS, ROWS * TURNS, ROWS * TURNS - 5])
 @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
 def test_it_is_the_same_memory(emitted, target, rows):

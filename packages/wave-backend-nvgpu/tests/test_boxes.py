@@ -145,6 +145,7 @@ def test_text_with_maps_or_numbers_is_taken_back(dynamic, kinds, larger, said):
         made("cubin", override_ptx=ours.replace(*larger, 1))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", ["default", "four-stage"])
 @pytest.mark.parametrize(
     ("layout", "sizes", "columns"),

@@ -42,6 +42,7 @@ def case_of(name, length, target):
     return make_case(factory, name, {"M": 3, "N": length}, {}, target)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("waves", [1, 3])
 @pytest.mark.parametrize("name", KERNELS)

@@ -42,6 +42,7 @@ def test_sums_are_right_at_the_edges_of_tiles(sizes, preset):
     check(a, b, c)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("rows", [128, 256])
 @pytest.mark.parametrize("preset", AHEAD)
 def test_a_loop_has_one_barrier_and_leaves_a_group(preset, rows):
@@ -67,6 +68,7 @@ def test_a_wait_that_leaves_one_more_is_reported(words):
     assert made.run(*matrices(sizes, "bf16"), text=text)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("rows", "columns"), [(128, 256), (256, 128), (128, 128)])
 @pytest.mark.parametrize("preset", AHEAD)
 def test_accumulators_stay_where_they_are(preset, rows, columns):

@@ -40,6 +40,7 @@ def reductions(dtype):
     return of_rows
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dtype", [tkl.f32, tkl.i32, tkl.f16], ids=str)
 @pytest.mark.parametrize("columns", [256, 257, 512, 700, 1000])
 def test_each_row_is_reduced_over_all_waves(columns, dtype):

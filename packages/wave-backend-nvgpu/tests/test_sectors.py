@@ -23,6 +23,7 @@ def gemm(sizes, result="bf16", columns=64, preset="default"):
     return compiled(kernel, subs, "sm_90a", preset=preset)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("result", HALF)
 @pytest.mark.parametrize(
     ("sizes", "columns"),

@@ -27,6 +27,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", PASSES)
 @pytest.mark.parametrize("kernel", SHAPES)
 @pytest.mark.filterwarnings("ignore")

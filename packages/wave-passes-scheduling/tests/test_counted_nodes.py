@@ -61,6 +61,7 @@ def test_counting_is_the_same_as_knowing():
     assert gemm_error(found, SIZES) < 1e-4
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("trips", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_each_kernel_has_its_own_numbers(trips, dynamic):

@@ -109,6 +109,7 @@ def test_copies_that_go_to_lds_directly(trips):
     assert statistics(kernel).get("stages", 0) == (3 if trips > 1 else 0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("name", ATTENTION_SCHEDULES)
 def test_attention(name, dynamic):
@@ -121,6 +122,7 @@ def test_attention(name, dynamic):
         assert attention_error(kernel, sizes) < 2e-3, trips
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("hints", [False, True])
 @pytest.mark.parametrize("tile", [(64, 64, 32), (128, 128, 64)])

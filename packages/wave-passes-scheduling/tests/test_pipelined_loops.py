@@ -92,6 +92,7 @@ def product(strategy, tiles, *, dynamic=False, extra=0):
     return np.abs(c - a.astype(np.float64) @ b.astype(np.float64).T).max()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("tiles", [0, 1, 2, 3, 4, 5, 9])
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -32,6 +32,7 @@ def gemm(strategy, trips, *, dynamic=False, kernel=None, cut=0, **options):
     )
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("trips", [0, 1, 2, 4, 7])
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -68,6 +69,7 @@ def test_a_barrier_in_an_early_stage_keeps_the_epilogue():
     assert "`shared_memory_barrier` cannot run" in warning.message
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize(("dynamic", "factor"), [(False, 2), (True, 3)])
 @pytest.mark.parametrize("trips", [0, 1, 4, 7])
 @pytest.mark.parametrize("strategy", ["default", *STRATEGIES])

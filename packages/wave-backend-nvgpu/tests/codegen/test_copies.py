@@ -12,6 +12,7 @@ DIRECT = {"use_global_to_shared": True}
 PRESETS = ("default", "prefetch", "fetch-ahead", "four-stage", "modulo")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("across", [False, True], ids=["nt", "nn"])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_pipelines_wait_for_what_they_read(preset, across):

@@ -12,6 +12,7 @@ from wave_backend_nvgpu.compile.assemble import assemble, disassemble
 from wave_backend_nvgpu.compile.tools import find_disassembler
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("across", [False, True], ids=["nt", "nn"])
 @pytest.mark.parametrize("preset", ["default", "prefetch", "fetch-ahead", "four-stage"])
 def test_products_of_128_by_128(assembler, limits, preset, across):

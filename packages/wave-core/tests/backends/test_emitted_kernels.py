@@ -164,6 +164,7 @@ def tiles(m, n, waves):
     ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dynamic", [(), (M, N)], ids=str)
 @pytest.mark.parametrize("shape", [(7, 130), (1, 1), (12, 67)], ids=str)
 def test_a_sum_of_rows_that_stick_out(shape, dynamic):

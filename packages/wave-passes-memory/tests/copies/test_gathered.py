@@ -178,6 +178,7 @@ def test_machine_code_is_right():
     assert (error, last.reports) == (0, ())
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("space", [SHARED, GLOBAL])
 @pytest.mark.parametrize("kind", ["keys", "values", "columns", "diagonal"])
 @pytest.mark.parametrize("device", ["sim", "emulator"])

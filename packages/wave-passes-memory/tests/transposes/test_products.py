@@ -56,6 +56,7 @@ def test_the_target_transposes(config, dtype, total):
     assert ops(found.kernel.graph, "transposed_read")
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("config", [SMALL, LARGE])
 @pytest.mark.parametrize("stored", ["row", "both", "left"])
@@ -68,6 +69,7 @@ def test_f16_has_no_conflicts(target, config, stored):
         assert lines["global_read"] == counters.cache_lines_minimum["global_read"]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1100", "generic"])
 @pytest.mark.parametrize("stored", ["row", "both", "left"])
 @pytest.mark.parametrize("sizes", [(136, 133, 67), (64, 70, 33), (130, 72, 40)])

@@ -28,6 +28,7 @@ ORDERS = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize(("tile", "waves"), SHAPES)
 def test_any_even_number_of_waves(tile, waves, options):
