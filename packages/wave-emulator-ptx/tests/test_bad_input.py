@@ -70,6 +70,7 @@ def product(words, sums="%r, %r, %r, %r", options="1, 1, 1, 0, 0"):
         product("m64n12k16.f32.f16.f16"),
         product("m64n8k16.f32.f16.f16", sums="%r, %r"),
         product("m64n8k16.f32.f16.f16", options="1, 2, 1, 0, 0"),
+        product("m64n8k16.f32.f16.f16", options="9, 1, 1, 0, 0"),
         product("m64n8k32.f32.e4m3.e4m3"),
         "cp.async.bulk.frob_group;",
         "cp.async.bulk.wait_group %r;",

@@ -168,7 +168,7 @@ INSTRUCTIONS = [
     ("cp.async.cg.shared.global [%r1], [%d1], 8", "it copies 16 bytes"),
     ("cp.async.ca.shared.global [%r1], [%d1], 8, 9", "0 to 8 bytes"),
     ("cp.async.ca.shared.global [%r1], [%d1], 8, -1", "0 to 8 bytes"),
-    ("and.pred %p1, %p1, 5", "a number is no .pred"),
+    ("and.pred %p1, %p1, 0f3F800000", "a number is no .pred"),
     ("cp.async.ca.shared.global [%r1], [%d1], 8, %p1", "`%p1` is no .u32"),
     ("cp.async.wait_all 1", "it takes no operands"),
     ("bar.sync 99", "0 to 15"),
@@ -228,6 +228,16 @@ def test_sizes_of_arrays_may_come_from_their_values():
     out = EMPTY.copy()
     emulate(load(text), [EMPTY, out], grid=(1, 1, 1), block=(32, 1, 1))
     assert out.tolist() == [5] * 32
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1, 2])
+def test_numbers_are_true_but_for_zero(value):
+    body = (
+        f"mov.pred %p1, {value};\nselp.u32 %r2, 7, 9, %p1;\nst.global.b32 [%d1], %r2;"
+    )
+    out = EMPTY.copy()
+    run_threads(body, EMPTY, out)
+    assert out.tolist() == [7 if value else 9] * 32
 
 
 def test_memory_of_inner_blocks_is_their_own():

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from wave_emulator_ptx.syntax import Number
-
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array
+    from wave_emulator_ptx.syntax import Number
 
 WORDS: dict[int, Any] = {
     1: np.bool_,
@@ -106,8 +105,6 @@ DECLARED = frozenset(TYPES) - {
 
 def fits(literal: Number, kind: Type) -> bool:
     """Whether a literal may stand where a type is expected."""
-    if kind.kind == "p":
-        return literal in {Number(0), Number(1)}
     if not literal.width:
         return kind.kind != "f"
     if kind.kind == "f":
@@ -116,7 +113,9 @@ def fits(literal: Number, kind: Type) -> bool:
 
 
 def bits_of(literal: Number, kind: Type) -> int:
-    """The bits of a literal where a type is expected."""
+    """The bits of a literal where a type is expected; predicates are true but of 0."""
+    if kind.kind == "p":
+        return int(literal.value != 0)
     if literal.width and literal.width != kind.width:
         letter, word = {32: ("f", "I"), 64: ("d", "Q")}[literal.width]
         (value,) = struct.unpack(letter, struct.pack(word, literal.value))

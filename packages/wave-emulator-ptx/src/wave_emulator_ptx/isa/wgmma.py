@@ -210,7 +210,9 @@ def _literal(operand: Operand) -> int:
 
 
 def _predicate(scope: Scope, operand: Operand, at: Instruction) -> Any:
-    """Whether the old sums are added, by group; literals say so by their lowest bit."""
+    """Whether the old sums are added, by group."""
+    if isinstance(operand, Number) and operand.value not in {0, 1}:
+        raise ValueError(operand)
     read = scope.read(operand, TYPES["pred"], at)
 
     def ask(batch: Batch, groups: Ints) -> Bools:
