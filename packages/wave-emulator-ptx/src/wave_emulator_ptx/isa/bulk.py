@@ -18,10 +18,11 @@ from wave_emulator_ptx.batch import LANES, Batch, Reader, Step
 from wave_emulator_ptx.flights import Arriving, Leaving
 from wave_emulator_ptx.isa.access import MESSAGES, PARAMETERS, SHARED, tell
 from wave_emulator_ptx.isa.descriptors import CHUNK, swizzled
+from wave_emulator_ptx.isa.forms import groups_left
 from wave_emulator_ptx.isa.mbarrier import known, settle
 from wave_emulator_ptx.isa.stops import stops
 from wave_emulator_ptx.memory import rows
-from wave_emulator_ptx.syntax import Address, Instruction, Number, Operand
+from wave_emulator_ptx.syntax import Address, Instruction, Operand
 from wave_emulator_ptx.tensor_maps import ELEMENTS, MARK, PlacedMap
 from wave_emulator_ptx.types import TYPES
 
@@ -83,9 +84,7 @@ def _commit(batch: Batch, chosen: Selection) -> None:
 
 def _bind_wait(instruction: Instruction, *, only_read: bool) -> Step:
     """All groups but the last so many have read, or are done."""
-    (number,) = instruction.operands
-    assert isinstance(number, Number), "so its form has it"
-    groups = number.value
+    groups = groups_left(instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
         waiting = set(batch.ordinals(chosen).tolist())

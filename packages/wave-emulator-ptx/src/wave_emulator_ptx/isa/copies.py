@@ -21,6 +21,7 @@ from wave_emulator_ptx.isa.access import (
     shared_bytes,
     tell,
 )
+from wave_emulator_ptx.isa.forms import groups_left
 from wave_emulator_ptx.memory import rows
 from wave_emulator_ptx.syntax import Instruction, Number
 from wave_emulator_ptx.types import TYPES
@@ -107,8 +108,7 @@ def _begin(
 
 def _bind_wait(instruction: Instruction) -> Step:
     """Copies of all groups but the last so many are done; ``wait_all``: all."""
-    number = instruction.operands[0] if instruction.operands else None
-    left = number.value if isinstance(number, Number) else -1
+    left = groups_left(instruction) if instruction.operands else -1
 
     def step(batch: Batch, chosen: Selection) -> None:
         waiting = np.zeros(len(batch.all), np.bool_)

@@ -281,6 +281,8 @@ the words have a hint of one, and ``b`` a predicate where they join with one."""
 COUNTED = {"v2": 2, "v4": 4, "v8": 8, "x1": 1, "x2": 2, "x4": 4}
 JOINED = frozenset({"and", "or", "xor"})
 HINTED = "L2::cache_hint"
+MOST_GROUPS = 1 << 31
+"""That a wait can tell from each other: its number is one of 32 bits with a sign."""
 
 
 @dataclass(frozen=True)
@@ -360,6 +362,19 @@ def check(instruction: Instruction) -> None:
     wrong = _wrong(instruction.opcode, instruction.modifiers, letters)
     if wrong:
         raise UnknownInstructionError(str(instruction), instruction.line, wrong)
+
+
+def groups_left(instruction: Instruction) -> int:
+    """How many of the last groups a wait is not for.
+
+    Raises:
+        UnknownInstructionError: EP0301, there cannot be so many.
+    """
+    (number,) = instruction.operands
+    if not isinstance(number, Number) or not 0 <= number.value < MOST_GROUPS:
+        reason = f"it leaves 0 to {MOST_GROUPS - 1} groups"
+        raise UnknownInstructionError(str(instruction), instruction.line, reason)
+    return number.value
 
 
 @lru_cache(maxsize=4096)

@@ -21,6 +21,7 @@ from wave_emulator_ptx.isa.descriptors import (
     chunk_addresses,
     decode,
 )
+from wave_emulator_ptx.isa.forms import groups_left
 from wave_emulator_ptx.isa.matrix import ELEMENTS, whole_groups, whole_warps
 from wave_emulator_ptx.memory import rows as rows_of
 from wave_emulator_ptx.products import Reading
@@ -112,9 +113,7 @@ def _commit(batch: Batch, chosen: Selection) -> None:
 
 def _bind_wait(instruction: Instruction) -> Step:
     """All groups but the last so many are done."""
-    (number,) = instruction.operands
-    assert isinstance(number, Number), "so its form has it"
-    groups = number.value
+    groups = groups_left(instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
         products = batch.products
