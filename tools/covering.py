@@ -88,10 +88,8 @@ def that_show_needs(items: Sequence[pytest.Item]) -> list[pytest.Item]:
             kept.add(item)
     seen: dict[Path, set[Word]] = defaultdict(set)
     for rows in tests.values():
-        before, words = (
-            seen[rows[0].path],
-            [_words(row.callspec.params) for row in rows],
-        )
+        before = seen[rows[0].path]
+        words = [_words(row.callspec.params) for row in rows]
         for number in cases_of_words(words, before):
             kept.add(rows[number])
             before.update(words[number])

@@ -33,6 +33,13 @@ def launch(text, threads=32, **asked):
     emulate(load(text), [], grid=(1, 1, 1), block=(threads, 1, 1), **asked)
 
 
+def what_is_written(body):
+    """What 32 threads write where `%d1` points."""
+    out = EMPTY.copy()
+    run_threads(body, EMPTY, out)
+    return out.tolist()
+
+
 def refused(text):
     """What is wrong with a text."""
     with pytest.raises(EmulatorError) as found:
@@ -238,9 +245,7 @@ def test_numbers_are_true_but_for_zero(value):
     body = (
         f"mov.pred %p1, {value};\nselp.u32 %r2, 7, 9, %p1;\nst.global.b32 [%d1], %r2;"
     )
-    out = EMPTY.copy()
-    run_threads(body, EMPTY, out)
-    assert out.tolist() == [7 if value else 9] * 32
+    assert what_is_written(body) == [7 if value else 9] * 32
 
 
 def test_memory_of_inner_blocks_is_their_own():
@@ -249,9 +254,7 @@ def test_memory_of_inner_blocks_is_their_own():
         "{ .shared .align 4 .b8 here[4]; mov.u32 %r3, here; }\n"
         "sub.u32 %r2, %r3, %r2;\nst.global.b32 [%d1], %r2;"
     )
-    out = EMPTY.copy()
-    run_threads(body, EMPTY, out)
-    assert out.tolist() == [4] * 32
+    assert what_is_written(body) == [4] * 32
 
 
 def test_loops_within_loops_are_ordered_however_deep_they_are():
@@ -267,9 +270,7 @@ def test_directed_sums_see_what_does_not_fit_into_a_double():
         f"mov.f32 %r2, {one};\nmov.f32 %r3, {least};\nadd.rp.f32 %r2, %r2, %r3;\n"
         "st.global.b32 [%d1], %r2;"
     )
-    out = EMPTY.copy()
-    run_threads(body, EMPTY, out)
-    assert out.tolist() == [0x3F800001] * 32
+    assert what_is_written(body) == [0x3F800001] * 32
 
 
 def test_subnormals_are_zero_before_they_are_rounded_up():
@@ -278,6 +279,4 @@ def test_subnormals_are_zero_before_they_are_rounded_up():
         "cvt.rpi.s32.f32 %r4, %r2;\nmad.lo.u32 %r4, %r4, 2, %r3;\n"
         "st.global.b32 [%d1], %r4;"
     )
-    out = EMPTY.copy()
-    run_threads(body, EMPTY, out)
-    assert out.tolist() == [2] * 32
+    assert what_is_written(body) == [2] * 32

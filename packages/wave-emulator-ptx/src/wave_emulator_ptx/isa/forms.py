@@ -49,7 +49,6 @@ CLASSES = {
     "SHARED": "shared|shared::cta|shared::cluster",
     "LOADED": "global|shared|shared::cta|shared::cluster|local|param|const",
     "STORED": "global|shared|shared::cta|shared::cluster|local",
-    "GENERIC": "global|shared|shared::cta|shared::cluster|local|param|const",
     "CACHED": "ca|cg|cs|lu|cv|wb|wt",
     "FIRST": "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last"
     "|L1::no_allocate",
@@ -162,7 +161,7 @@ cvt             : rn [relu? satfinite] e4m3x2|e5m2x2 f32       : r v v
 cvt             : rn [relu? satfinite] e4m3x2|e5m2x2 f16x2     : r v
 cvt             : rn relu? f16x2 e4m3x2|e5m2x2                 : r v
 cvt             : rna tf32 f32                                 : r v
-cvta            : to? GENERIC u32|u64                          : r v
+cvta            : to? LOADED u32|u64                           : r v
 ld              : [weak? LOADED? nc? CACHED? FIRST? SECOND? AHEAD? HINT?] VECTOR? ANY
                 : * m h
 ld              : [volatile LOADED? AHEAD?] VECTOR? ANY        : * m
