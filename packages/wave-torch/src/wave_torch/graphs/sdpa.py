@@ -137,6 +137,11 @@ class _Call:
             found = emit(self.node, torch.ops.aten.to.dtype, found, dtype)
         if layout == "bshd":
             found = emit(self.node, torch.transpose, found, 1, 2)
+        if not value_of(found).is_contiguous():
+            # The kernel has rows behind each other. Copied in the graph, they come out
+            # of whatever computes them, or at least of one pass over them.
+            rows = {"memory_format": torch.contiguous_format}
+            found = emit(self.node, torch.ops.aten.clone.default, found, **rows)
         return found
 
     def _bias(self) -> fx.Node | None:
