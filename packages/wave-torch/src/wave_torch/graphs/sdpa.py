@@ -138,8 +138,8 @@ class _Call:
         if layout == "bshd":
             found = emit(self.node, torch.transpose, found, 1, 2)
         if not value_of(found).is_contiguous():
-            # The kernel has rows behind each other. Copied in the graph, they come out
-            # of whatever computes them, or at least of one pass over them.
+            # The kernel has rows behind each other. As a node of the graph, the copy is
+            # Inductor's, which may fuse it; before the launch it would be torch's.
             rows = {"memory_format": torch.contiguous_format}
             found = emit(self.node, torch.ops.aten.clone.default, found, **rows)
         return found
