@@ -23,7 +23,7 @@ from wave_core.plugin import ExecutorSpec, hookimpl
 from wave_kernels import functions
 from wave_kernels.functions import launches, recording, repeated
 from wave_kernels.functions.requests import requests_kept
-from wave_runtime import open_device
+from wave_runtime import DeviceError, LaunchRefused, LoadedKernel, open_device
 
 HALF = torch.float16
 OWN = "gpu-of-ptx"
@@ -255,6 +255,55 @@ def test_a_bad_call_after_good_ones_has_its_error(runs, code):
     assert torch.equal(x.detach(), before)
     x = x.detach()
     close(functions.rms_norm(x, w), norm(x, w))
+
+
+def test_nothing_is_launched_where_a_later_kernel_is_refused(session, monkeypatch):
+    call, arguments, _ = WORKS["column_sums, in parts"]
+    for _ in range(3):
+        given = arguments()
+        call(*given)
+    replay = next(x for x in session.calls.values() if isinstance(x, recording.Replay))
+    (first, _), (last, _) = replay.launches
+    queued = []
+
+    def refuse(*_):
+        raise LaunchRefused("not this one")
+
+    monkeypatch.setattr(first.kernel, "queue", lambda *row: queued.append(row))
+    monkeypatch.setattr(last.kernel, "checked", refuse)
+    with pytest.raises(LaunchRefused):
+        replay.prepare([*given], [each.data_ptr() for each in given])
+    assert not queued
+
+
+def test_a_call_that_breaks_off_is_not_done_again(runs, monkeypatch):
+    call, arguments, _ = WORKS["column_sums, in parts"]
+    for _ in range(3):
+        call(*arguments())
+    before, queued, queue = [*runs], [], LoadedKernel.queue
+
+    def lost(*row):
+        if queued:
+            raise DeviceError("the context is lost")
+        queued.append(row)
+        queue(*row)
+
+    monkeypatch.setattr(LoadedKernel, "queue", lost)
+    with pytest.raises(LaunchError, match="the context is lost") as raised:
+        call(*arguments())
+    assert raised.value.diagnostics[0].code == "WV0708"
+    assert Path(__file__).name in str(raised.value)
+    assert runs == before
+
+
+def test_calls_with_numbers_that_equal_none_are_not_remembered(session):
+    x, w = drawn(3, 40), drawn(40)
+    settled(functions.rms_norm, x, w)
+    before = dict(session.calls)
+    for _ in range(3):
+        found = functions.rms_norm(x, w, eps=float("nan"))
+        assert torch.isnan(found).all()
+    assert session.calls == before
 
 
 def test_memory_that_results_share_is_seen_in_each_call(session):

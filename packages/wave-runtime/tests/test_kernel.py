@@ -57,7 +57,9 @@ def test_a_repeat_differs_in_addresses_and_stream(kernel):
     again = kernel.repeat((matrix(), 1.5, matrix()))
     assert kernel.code.launches == 0
     a, b = matrix(), matrix()
-    again([a.ctypes.data, b.ctypes.data], 7)
+    checked = again.check([a.ctypes.data, b.ctypes.data])
+    assert kernel.code.launches == 0
+    again(checked, 7)
     grid, buffers, words = kernel.code.last
     assert grid == (2, 2, 1)
     assert buffers == ((a.ctypes.data, 14_000), (b.ctypes.data, 14_000))
@@ -70,16 +72,17 @@ def test_a_repeat_looks_at_addresses(kernel):
     again = kernel.repeat((a, 1.0, b))
     first, second = a.ctypes.data, b.ctypes.data
     with pytest.raises(LaunchRefused, match="`b` is written and overlaps `a`"):
-        again([first, first + 16], 0)
+        again.check([first, first + 16])
     with pytest.raises(LaunchRefused, match="no multiple of 16"):
-        again([first, second + 2], 0)
+        again.check([first, second + 2])
     assert kernel.code.launches == 0
     with pytest.raises(LaunchRefused):
         kernel.repeat((a, "one", b))
 
 
 def test_a_repeat_of_an_empty_grid_launches_nothing(kernel):
-    kernel.repeat((matrix(0, 70), 1.0, matrix(0, 70)))([0, 0], 0)
+    again = kernel.repeat((matrix(0, 70), 1.0, matrix(0, 70)))
+    again(again.check([0, 0]), 0)
     assert kernel.code.launches == 0
 
 

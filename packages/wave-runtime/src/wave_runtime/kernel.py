@@ -106,10 +106,9 @@ class LoadedKernel:
         if plan.empty:
             return
         if checked != addresses:
-            buffers = self._checked(addresses, plan)
+            buffers = self.checked(addresses, plan)
             self._last = key, plan, addresses, buffers
-        for sizes in plan.parts:
-            self.code.launch(plan.grid, buffers, sizes + scalars, queue)
+        self.queue(plan, scalars, buffers, queue)
 
     def repeat(self, arguments: Sequence[Any]) -> Repeat:
         """Launches of the same numbers, on arrays that differ in their addresses alone.
@@ -121,20 +120,27 @@ class LoadedKernel:
         plan = self._plans.get(key) or self._remember(key, self._plan(arguments))
         return Repeat(self, plan, self._pack_scalars(arguments))
 
-    def run(
-        self, plan: Plan, scalars: bytes, addresses: Sequence[int], queue: int
+    def queue(
+        self, plan: Plan, scalars: bytes, buffers: Sequence[Buffer], stream: int
     ) -> None:
-        """Queue the kernel for arrays at these addresses, in the order of parameters.
+        """Queue the kernel for memory that was checked.
+
+        Raises:
+            DeviceError: where the driver reports an error.
+        """
+        for sizes in plan.parts:
+            self.code.launch(plan.grid, buffers, sizes + scalars, stream)
+
+    def checked(self, addresses: Sequence[int], plan: Plan) -> tuple[Buffer, ...]:
+        """The memory of arrays at these addresses, in the order of parameters.
 
         Raises:
             LaunchRefused: where they overlap, or are not aligned.
-            DeviceError: where the driver reports an error.
         """
-        if plan.empty:
-            return
-        buffers = self._checked(addresses, plan)
-        for sizes in plan.parts:
-            self.code.launch(plan.grid, buffers, sizes + scalars, queue)
+        found = map(addresses.__getitem__, self._ranks)
+        buffers = tuple(zip(found, plan.lengths, strict=True))
+        self._check_addresses(buffers)
+        return buffers
 
     def _see(self, arguments: Sequence[Any], queue: int) -> Seen:
         arrays = arguments if self._all else [arguments[i] for i in self._in_order]
@@ -142,12 +148,6 @@ class LoadedKernel:
         if self._deciding:
             looks += [arguments[place] for place in self._deciding]
         return addresses, tuple(looks)
-
-    def _checked(self, addresses: Sequence[int], plan: Plan) -> tuple[Buffer, ...]:
-        found = map(addresses.__getitem__, self._ranks)
-        buffers = tuple(zip(found, plan.lengths, strict=True))
-        self._check_addresses(buffers)
-        return buffers
 
     def _miscounted(self, count: int) -> LaunchRefused:
         names = ", ".join(self.manifest.parameters)
@@ -224,9 +224,22 @@ class Repeat:
     plan: Plan
     scalars: bytes
 
-    def __call__(self, addresses: Sequence[int], stream: int) -> None:
-        """Queue the kernel, as `LoadedKernel.run` does."""
-        self.kernel.run(self.plan, self.scalars, addresses, stream)
+    def check(self, addresses: Sequence[int]) -> tuple[Buffer, ...]:
+        """What the kernel is given for arrays at these addresses; nothing is queued.
+
+        Raises:
+            LaunchRefused: where they overlap, or are not aligned.
+        """
+        return () if self.plan.empty else self.kernel.checked(addresses, self.plan)
+
+    def __call__(self, buffers: Sequence[Buffer], stream: int) -> None:
+        """Queue the kernel on what `check` gave.
+
+        Raises:
+            DeviceError: where the driver reports an error.
+        """
+        if not self.plan.empty:
+            self.kernel.queue(self.plan, self.scalars, buffers, stream)
 
 
 def _any_of(names: Sequence[str]) -> str:

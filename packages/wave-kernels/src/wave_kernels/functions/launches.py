@@ -16,7 +16,7 @@ from wave_core.diagnostics import capture_location, launch_error
 from wave_kernels.functions.recording import recorder
 from wave_kernels.functions.requests import Request, is_kept
 from wave_kernels.prebuilt import PrebuiltKernel, installed
-from wave_runtime import LaunchRefused, RuntimeFailure
+from wave_runtime.errors import LaunchRefused, Misfit, RuntimeFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -169,9 +169,9 @@ def _run(call: Call) -> None:
     given = [*map(addressable, call.arguments)]
     try:
         kernel(*given)
-    except LaunchRefused as refusal:
+    except RuntimeFailure as failure:
         # A kernel that was compiled here says so itself.
-        raise _refused(request.make, refusal) from None
+        raise refused(request.make.__name__, failure) from None
     if recording := recorder():
         recording.launched(kernel, given)
     rows = zip(call.arguments, given, kernel.parameters, strict=True)
@@ -188,11 +188,12 @@ def addressable(argument: Any) -> Any:
     return dense.clone() if dense.data_ptr() % ALIGNED else dense
 
 
-def _refused(make: Callable[..., Any], refusal: LaunchRefused) -> Exception:
-    """The refusal of a prebuilt kernel, as of others."""
+def refused(name: str, failure: RuntimeFailure) -> Exception:
+    """What the runtime says of a kernel or a function, as a diagnostic."""
+    why = failure.why if isinstance(failure, LaunchRefused) else Misfit.DEVICE
     return launch_error(
-        CODES[refusal.why],
-        f"`{make.__name__}`: {refusal}",
+        CODES[why],
+        f"`{name}`: {failure}",
         at=capture_location(),
         label="called here",
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from wave_core.compile import WaveKernel
     from wave_kernels.prebuilt import PrebuiltKernel
+    from wave_runtime.devices import Buffer
     from wave_runtime.kernel import Repeat
 
 __wave_frames__ = "internal"
@@ -99,24 +101,39 @@ class Replay:
     parts: tuple[Part, ...]
     together: Callable[[Sequence[torch.Tensor]], Any] | None
 
-    def run(self, tensors: list[torch.Tensor], addresses: list[int]) -> Any:
-        """Do it.
+    def prepare(
+        self, tensors: list[torch.Tensor], addresses: list[int]
+    ) -> Callable[[], Any]:
+        """Make and check all that it takes, so that nothing runs where one is refused.
 
         Args:
             tensors: The arguments of the call that are tensors, in order; those that
                 are made are added.
             addresses: Theirs.
 
+        Returns:
+            Launches the kernels, and gives what the call returns.
+
         Raises:
-            RuntimeFailure: where a kernel cannot be launched.
+            LaunchRefused: where a kernel cannot have its arrays.
+            RuntimeError: where torch makes no tensor.
         """
         for each in self.made:
             tensor = each.make()
             tensors.append(tensor)
             addresses.append(tensor.data_ptr())
+        checked = [
+            repeat.check([addresses[whose] + at for whose, at in places])
+            for repeat, places in self.launches
+        ]
+        return partial(self._run, tensors, checked)
+
+    def _run(
+        self, tensors: list[torch.Tensor], checked: Sequence[Sequence[Buffer]]
+    ) -> Any:
         stream = stream_of(tensors)
-        for repeat, places in self.launches:
-            repeat([addresses[whose] + at for whose, at in places], stream)
+        for (repeat, _), buffers in zip(self.launches, checked, strict=True):
+            repeat(buffers, stream)
         if self.together is None:
             return self.parts[0].of(tensors)
         return self.together([part.of(tensors) for part in self.parts])

@@ -4,8 +4,8 @@ What a function does follows from how its tensors lie in memory, its other argum
 settings, unless it looks at elements. So a call that looks like an earlier one in all
 of that does again what the earlier one did: makes the same tensors, and launches the
 same kernels on what is at the same places now. What depends on addresses, alignment and
-memory that is shared, is checked in every launch; where anything is in doubt, the
-function itself is called, and says what is wrong.
+memory that is shared, is checked of all launches before the first; where anything is
+in doubt, the function itself is called, and says what is wrong.
 
 A call is recorded when it looks like one before it, so that shapes that come once cost
 nothing, and kernels are compiled by then.
@@ -21,7 +21,7 @@ import torch
 from wave_kernels.functions import launches
 from wave_kernels.functions.recording import Recording, Replay
 from wave_kernels.functions.requests import are_kept
-from wave_runtime import RuntimeFailure
+from wave_runtime import DeviceError, LaunchRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -61,9 +61,10 @@ def repeated(function: Callable[P, T]) -> Callable[P, T]:
         known = session.calls.get(key)
         if isinstance(known, Replay):
             try:
-                return known.run(seen.tensors, seen.addresses)
-            except (RuntimeFailure, RuntimeError):
+                run = known.prepare(seen.tensors, seen.addresses)
+            except (LaunchRefused, RuntimeError):
                 return function(*arguments, **named)
+            return _launched(run, function.__name__)
         if known is None:
             _remember(session, key, SEEN)
         if known is not SEEN or seen.has_one_twice:
@@ -74,6 +75,14 @@ def repeated(function: Callable[P, T]) -> Callable[P, T]:
         return result
 
     return call
+
+
+def _launched(run: Callable[[], T], name: str) -> T:
+    """What a call returns; it is not done again where some of its kernels ran."""
+    try:
+        return run()
+    except DeviceError as failure:
+        raise launches.refused(name, failure) from failure
 
 
 def _is_watched() -> bool:
@@ -120,7 +129,7 @@ class _Seen:
                     return False
             elif kind in PLAIN:
                 self.looks.append((kind, value))
-            elif kind is float:
+            elif kind is float and value == value:  # noqa: PLR0124 - no NaN, which is like nothing seen
                 # Zeros of both signs are equal, and do not give the same.
                 self.looks.append((kind, value or str(value)))
             elif kind in (list, tuple, torch.Size):
