@@ -87,7 +87,7 @@ def launches_of(session):
 
     def run():
         for repeat, addresses in rows:
-            repeat(addresses, 0)
+            repeat(repeat.check(addresses), 0)
 
     return run
 
