@@ -303,6 +303,28 @@ def test_numbers_without_sign_become_floats(session, dtype):
     same_bits(session, joined(tkl.i64, joined_by), (a, a >> 40), "gfx942")
 
 
+ORDERS = {
+    "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, "==": lambda x, y: x == y,
+    ">": lambda x, y: x > y, ">=": lambda x, y: x >= y, "!=": lambda x, y: x != y,
+}  # fmt: skip
+ENDS = (-(2**31), 1 - 2**31, -2, -1, 0, 1, 99, 100, 101, 2**31 - 2, 2**31 - 1)
+
+
+@pytest.mark.parametrize("dtype", [tkl.i64, tkl.u64], ids=str)
+@pytest.mark.parametrize("order", ORDERS)
+def test_words_are_in_the_order_of_their_numbers(session, order, dtype):
+    """Of 64 bits, with a sign and without."""
+
+    def joined_by(a, b):
+        holds = ORDERS[order](*(tkw.cast(tkw.cast(x, tkl.i64), dtype) for x in (a, b)))
+        return tkw.cast(holds, tkl.i32)
+
+    ends = torch.tensor(ENDS, dtype=torch.int32)
+    a, b = torch.meshgrid(ends, ends, indexing="ij")
+    kernel = joined(tkl.i32, joined_by)
+    same_bits(session, kernel, (a.contiguous(), b.contiguous()), "gfx942")
+
+
 BYTES = {
     "f8e5m2": torch.float8_e5m2, "f8e4m3fn": torch.float8_e4m3fn,
     "f8e5m2fnuz": torch.float8_e5m2fnuz, "f8e4m3fnuz": torch.float8_e4m3fnuz,

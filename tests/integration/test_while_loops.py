@@ -319,3 +319,41 @@ def test_results_of_conditionals(run, flag):
             value = value * (2 if flag > step + 1 else 1) + 1
         value = value * (1.0 if holds else 0.5)
     torch.testing.assert_close(y, value)
+
+
+@pytest.mark.parametrize("total", [0, 1, 5])
+def test_a_word_that_is_written_again_is_another_number(run, total):
+    """Carried beside a number of 64 bits from the turn before, by a branch too."""
+
+    @tkw.wave(ROWS)
+    def risen(
+        x: tkl.Memory[M, GLOBAL, tkl.i32],
+        y: tkl.Memory[M, GLOBAL, tkl.i32],
+        TOTAL: tkl.SymbolBind[tkl.i32],
+    ):
+        first, zero = tkw.read(x), tkl.Register[M, tkl.i32](0)
+        start = [first, tkw.cast(first, tkl.i64), zero]
+
+        @tkw.iterate(X, start=0, condition=sym.TOTAL > X, init_args=start)
+        def each(word, before, count):
+            @tkw.conditional(sym.X % 2 > 0, else_return=word)
+            def moved(word):
+                return word * 5 + 1
+
+            wide, own = tkw.cast(moved, tkl.i64), tkw.cast(word, tkl.i64)
+            rises = tkw.cast(wide > own, tkl.i32) + tkw.cast(wide >= before, tkl.i32)
+            tkw.set_symbol(X, X + 1)
+            return moved ^ 3, own + own, count * 3 + rises
+
+        tkw.write(each[2] + tkw.cast(each[1] < tkw.cast(each[0], tkl.i64), tkl.i32), y)
+
+    ends = [-(2**31), 1 - 2**31, -1, 0, 1, 99, 100, 2**31 - 2, 2**31 - 1]
+    x = torch.tensor(ends * 8, dtype=torch.int32)[:70]
+    y = poisoned(70, dtype=torch.int32)
+    run(risen, {M: 70}, x, y, total)
+    word, before, count = x, x.long(), torch.zeros_like(x)
+    for turn in range(total):
+        moved = word * 5 + 1 if turn % 2 else word
+        count = count * 3 + (moved > word).int() + (moved >= before).int()
+        word, before = moved ^ 3, 2 * word.long()
+    assert torch.equal(y, count + (before < word).int())

@@ -15,6 +15,7 @@ from wave_backend_asm.select.data import Datum
 from wave_backend_asm.select.divisions import divide
 from wave_backend_asm.select.doubles import DOUBLES
 from wave_backend_asm.select.instructions import AsmInstructions
+from wave_backend_asm.select.integers import compared_wide
 from wave_backend_asm.select.vectors import elements, joined
 from wave_core.backends.emission import Kind
 from wave_core.types import DTYPES
@@ -303,3 +304,63 @@ def test_a_number_divides_by_its_reciprocal(divisor):
             value = sides[0] if len(sides) == 1 else MULTIPLIES[line.name](*sides)
             values[line.results[0]] = value & 0xFFFFFFFF
         assert values[found] == number // divisor
+
+
+def extended_word(b, word):
+    """A word as 64 bits, by its sign."""
+    kind = Kind("i32")
+    make = AsmInstructions(b, "gfx942")
+    return b.words(make.convert("extsi", kind, "i64", b.of(kind, (word,))))
+
+
+def comparison(b, one, two):
+    """The instruction that compares two numbers of 64 bits."""
+    compared_wide(b, "slt", one, two)
+    return made(b)[-1]
+
+
+LIMITS = (-(2**31), -1, 0, 2048, 2**31 - 1)
+
+
+@pytest.mark.parametrize("limit", [*LIMITS, None])
+def test_numbers_that_are_words_are_compared_as_words(limit):
+    b, one, two = Builder(), Virtual().all, Virtual().all
+    other = two if limit is None else limit & 0xFFFFFFFF
+    found = comparison(b, extended_word(b, one), extended_word(b, other))
+    assert found.name == "v_cmp_lt_i32_e64"
+    assert found.operands[0] == one
+
+
+def with_upper_word(b, upper):
+    """A word with one above it that is not its sign."""
+    low = Virtual().all
+    return low, upper(b, low)
+
+
+UPPER = {
+    "another": lambda *_: Virtual().all,
+    "none": lambda *_: 0,
+    "all ones": lambda *_: 0xFFFFFFFF,
+    "the sign of another": lambda b, _: extended_word(b, Virtual().all)[1],
+    "not all of it": lambda b, low: basic(b, "shrsi", low, 30),
+    "without a sign": lambda b, low: basic(b, "shrui", low, 31),
+    "the sign of its half": lambda b, low: extended_word(b, basic(b, "shli", low, 16))[
+        1
+    ],
+}
+
+
+@pytest.mark.parametrize("upper", UPPER.values(), ids=UPPER)
+def test_other_numbers_are_compared_by_both_words(upper):
+    b = Builder()
+    other = with_upper_word(b, upper)
+    found = comparison(b, extended_word(b, Virtual().all), other)
+    assert found.name == "v_cmp_lt_i64_e64"
+
+
+@pytest.mark.parametrize("limit", [2**31, -(2**31) - 1, 2**32, -(2**63), 2**63 - 1])
+def test_numbers_beyond_words_are_compared_by_both(limit):
+    b = Builder()
+    pair = limit & 0xFFFFFFFF, limit >> 32 & 0xFFFFFFFF
+    found = comparison(b, extended_word(b, Virtual().all), pair)
+    assert found.name == "v_cmp_lt_i64_e64"

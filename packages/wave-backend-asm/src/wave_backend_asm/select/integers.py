@@ -13,6 +13,7 @@ from wave_backend_asm.machine.operands import (
     signed,
 )
 from wave_backend_asm.select.basics import basic, lane_test, lanes
+from wave_backend_asm.select.builder import Shifted
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
 from wave_backend_asm.select.long_division import divided
@@ -147,7 +148,24 @@ def scc_mask(b: Builder) -> Operand:
 
 
 def compared_wide(b: Builder, predicate: str, one: Pair, two: Pair) -> Operand:
-    """Whether a relation of 64 bits holds."""
+    """Whether a relation of 64 bits holds: of their words where these say all.
+
+    To extend words by their sign keeps their order, with a sign and without.
+    """
+    if _is_word(b, one) and _is_word(b, two):
+        return compared(b, predicate, one[0], two[0])
     asks, sign = split_predicate(predicate)
     name = f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}64_e64"
     return lane_test(b, name, *(b.together(lanes_of(b, each)) for each in (one, two)))
+
+
+def _is_word(b: Builder, pair: Pair) -> bool:
+    """Whether a number is its lower word, extended by its sign.
+
+    Registers that a loop or a branch writes again hold both words of a number, so that
+    no number has one of them beside an upper word that was made from what it held.
+    """
+    low, high = pair
+    if isinstance(low, int) and isinstance(high, int):
+        return (high ^ (signed(low) >> 31)) & 0xFFFFFFFF == 0
+    return b.shifted(high) == Shifted("shrsi", low, 31)
