@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from wave_emulator_ptx.arrays import Array
+    from wave_emulator_ptx.arrays import Array, Bools
 
-NARROW = (np.dtype(np.float16), np.dtype(np.float32))
+DIRECT = frozenset(map(np.dtype, (np.float16, np.float32, np.float64)))
+"""To these numpy rounds once, whatever it comes from: of f16 it is the range, below
+what f32 has all integers of, that an integer goes through f32 unharmed."""
 
 
 def flush(values: Array) -> Array:
@@ -106,10 +108,13 @@ def one_nan(values: Array) -> Array:
     """The NaN that arithmetic gives: all ones but for the sign; f64 keeps its own."""
     if values.dtype == np.float64:
         return values
+    with np.errstate(invalid="ignore"):
+        unknown = np.isnan(values)
+    if not unknown.any():
+        return values
     bits = np.array((1 << 8 * values.dtype.itemsize - 1) - 1)
     nan = bits.astype(f"u{values.dtype.itemsize}").view(values.dtype)
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isnan(values), nan, values)
+    return np.where(unknown, nan, values)
 
 
 def or_nan(result: Array, *operands: Array) -> Array:
@@ -118,26 +123,60 @@ def or_nan(result: Array, *operands: Array) -> Array:
     return np.where(unknown, np.array(np.nan, result.dtype), result)
 
 
+# ------------------------------------------------------------------ conversion
+
+
+def narrowed(a: Array, dtype: Any, mode: str = "rn") -> Array:
+    """Floats as another type, rounded once, as `mode` (rn, rz, rm, rp) says."""
+    # Other casts of f64 than numpy's go through f32, which would round before.
+    direct = a.dtype.itemsize < _LONG or dtype in DIRECT
+    found = (a if direct else _single_to_odd(a)).astype(dtype)
+    return found if mode == "rn" else towards(found, a.astype(np.float64), mode)
+
+
+def of_integers(a: Array, dtype: Any, mode: str = "rn") -> Array:
+    """Integers as a float type, rounded once likewise."""
+    if mode == "rn" and dtype in DIRECT:
+        return a.astype(dtype)
+    if a.dtype.itemsize < _LONG:
+        return narrowed(a.astype(np.float64), dtype, mode)
+    high = (a >> a.dtype.type(32)).astype(np.float64) * 2.0**32
+    low = (a & a.dtype.type(0xFFFFFFFF)).astype(np.float64)
+    if dtype != np.float64:
+        return narrowed(sum_to_odd(high, low), dtype, mode)
+    total, error = _two_sum(high, low)
+    return _stepped(total, error < 0, error > 0, mode)
+
+
+_LONG = 8
+"""Bytes of f64, and of integers that f64 has not all of."""
+
+
+def _single_to_odd(a: Array) -> Array:
+    """f64 as f32 that are exact, or have an odd last bit and lie on no tie."""
+    near = a.astype(np.float32)
+    bits, wide = near.view(np.int32), np.abs(near).astype(np.float64)
+    toward = (np.abs(a) > wide).astype(np.int32) - (np.abs(a) < wide)
+    return (bits + np.where(bits & 1, 0, toward)).astype(np.int32).view(np.float32)
+
+
 def towards(values: Array, exact: Array, mode: str) -> Array:
     """What was rounded to the nearest, rounded as `mode` (rz, rm, rp) says instead."""
     wide = values.astype(np.float64)
-    down = {
-        "rz": np.abs(wide) > np.abs(exact),
-        "rm": wide > exact,
-        "rp": wide < exact,
-    }[mode]
-    goal = {"rz": np.float64(0), "rm": -np.inf, "rp": np.inf}[mode]
-    if values.dtype not in NARROW:
-        return _toward_by_bits(values, down & np.isfinite(exact), float(goal))
-    next_one = np.nextafter(values, np.array(goal, values.dtype))
-    return np.where(down & np.isfinite(exact), next_one, values)
+    return _stepped(values, wide > exact, wide < exact, mode)
 
 
-def _toward_by_bits(values: Array, moved: Array, goal: float) -> Array:
-    """One step of the last place for types that numpy cannot step."""
+def _stepped(values: Array, above: Bools, below: Bools, mode: str) -> Array:
+    """One step of the last place where values are on the wrong side of the exact one.
+
+    Values have the sign of what they stand for, zeros too.
+    """
     bits = values.view(f"i{values.dtype.itemsize}")
-    away = (
-        (values.astype(np.float64) > 0) == (goal == np.inf) if goal else moved & False
-    )
-    step = np.where(away, 1, -1)
-    return np.where(moved, bits + step, bits).astype(bits.dtype).view(values.dtype)
+    negative = bits < 0
+    wrong, outward = {
+        "rz": (np.where(negative, below, above), np.False_),
+        "rm": (above, negative),
+        "rp": (below, ~negative),
+    }[mode]
+    step = np.where(outward, 1, -1).astype(bits.dtype)
+    return np.where(wrong, bits + step, bits).view(values.dtype)

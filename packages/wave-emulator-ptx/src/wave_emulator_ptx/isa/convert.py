@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.syntax import Instruction
 
 INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+DIRECTIONS = frozenset({"rn", "rz", "rm", "rp"})
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
@@ -46,52 +47,54 @@ def _bind_pair(instruction: Instruction, scope: Scope, to: Type, source: Type) -
     return step
 
 
-_HALF = 2
-"""Bytes of f16 and bf16: conversion to them gives their one NaN, as was seen on an
-H100."""
-
-
 def converted(a: Array, to: Type, source: Type, modifiers: tuple[str, ...]) -> Array:
     """Values of one type as values of another."""
     with np.errstate(all="ignore"):
         if "ftz" in modifiers and a.dtype == np.float32:
             a = floats.flush(a)
         if source.kind == "f" and to.kind == "f":
-            return _float_to_float(a, to, modifiers)
+            return _float_to_float(a, to, source, modifiers)
         if source.kind == "f":
-            return _float_to_integer(a, to, modifiers)
+            return _float_to_integer(a, to, source, modifiers)
         if to.kind == "f":
             return _integer_to_float(a, to, modifiers)
         return _integer_to_integer(a, to, modifiers)
 
 
-def _float_to_float(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
+def _direction(modifiers: tuple[str, ...]) -> str:
+    return next((each for each in modifiers if each in DIRECTIONS), "rn")
+
+
+MOVED = frozenset({("f32", "f32"), ("f32", "bf16")})
+"""These words alone keep the bits of NaN, and so do conversions to f64 and from f64 to
+f32. All others give the one NaN of their type, as was seen on an H200."""
+
+
+def _float_to_float(
+    a: Array, to: Type, source: Type, modifiers: tuple[str, ...]
+) -> Array:
     for name in set(INTEGRAL) & set(modifiers):
         a = INTEGRAL[name](a)
     if "relu" in modifiers:
         a = np.where(a > 0, a, np.where(np.isnan(a), a, np.zeros_like(a)))
     if "sat" in modifiers:
-        a = np.where(np.isnan(a), np.zeros_like(a), np.clip(a, 0, 1))
+        a = np.where(a > 0, np.minimum(a, a.dtype.type(1)), np.zeros_like(a))
     if to.name == "tf32":
         return _tf32(a)
-    found = a.astype(to.values)
-    for mode in {"rz", "rm", "rp"} & set(modifiers):
-        found = floats.towards(found, a.astype(np.float64), mode)
+    found = floats.narrowed(a, to.values, _direction(modifiers))
     if "satfinite" in modifiers:
         found = _finite(found, a, to)
     if "ftz" in modifiers and to.values == np.float32:
         found = floats.flush(found)
-    narrowed = found.dtype.itemsize == _HALF < a.dtype.itemsize
-    return floats.one_nan(found) if narrowed else found
+    kept = modifiers in MOVED or (source.name, to.name) == ("f64", "f32")
+    return found if kept else floats.one_nan(found)
 
 
 def _finite(found: Array, exact: Array, to: Type) -> Array:
     """Beyond the largest number it is the largest number; NaN stays."""
-    largest = {"e4m3x2": 448.0, "e5m2x2": 57344.0, "f16x2": 65504.0}.get(to.name)
-    top = float(largest or np.finfo(np.float32).max)
-    wide = exact.astype(np.float64)
-    limited = np.clip(wide, -top, top).astype(to.values)
-    return np.where(np.isnan(wide), found, limited)
+    top = {"e4m3x2": 448.0, "e5m2x2": 57344.0, "f16x2": 65504.0}[to.name]
+    limited = np.copysign(np.float32(top), exact).astype(to.values)
+    return np.where(np.abs(exact) > top, limited, found)
 
 
 def _tf32(a: Array) -> Array:
@@ -102,8 +105,13 @@ def _tf32(a: Array) -> Array:
     return np.where(np.isfinite(a), rounded, kept).view(np.float32)
 
 
-def _float_to_integer(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
-    """Rounded, kept within the type; NaN is 0, and 2**63 where there are 64 bits."""
+def _float_to_integer(
+    a: Array, to: Type, source: Type, modifiers: tuple[str, ...]
+) -> Array:
+    """Rounded, kept within the type; NaN is 0, or the highest bit alone.
+
+    Source: section 9.7.9.22 of the PTX ISA, integer rounding.
+    """
     modes = set(INTEGRAL) & set(modifiers)
     wide = a.astype(np.float64)
     whole = INTEGRAL[modes.pop() if modes else "rzi"](wide)
@@ -114,17 +122,14 @@ def _float_to_integer(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
     most = inside >= float(limits.max)
     found = np.where(most, 0, inside).astype(to.values)
     found = np.where(most, np.array(limits.max, to.values), found)
-    if to.width < 64:
+    if max(to.width, source.width) < 64:
         return found
-    nan = np.array(1 << 63, np.uint64).view(to.values)
+    nan = np.array(1 << to.width - 1, to.words).view(to.values)
     return np.where(np.isnan(wide), nan, found)
 
 
 def _integer_to_float(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
-    found = a.astype(to.values)
-    for mode in {"rz", "rm", "rp"} & set(modifiers):
-        found = floats.towards(found, a.astype(np.float64), mode)
-    return found
+    return floats.of_integers(a, to.values, _direction(modifiers))
 
 
 def _integer_to_integer(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:

@@ -139,8 +139,7 @@ mov             : BITS|INTEGER|f32|f64                         : r v
 mov             : b16|b32|b64                                  : 2|4 v
 mov             : b16|b32|b64                                  : r 2|4
 cvt             : sat? WHOLE WHOLE                             : r v
-cvt             : rn f16|bf16|f32|f64 WHOLE                    : r v
-cvt             : rz|rm|rp f16|bf16|f32|f64 u8|u16|u32|s8|s16|s32 : r v
+cvt             : ROUNDED f16|bf16|f32|f64 WHOLE               : r v
 cvt             : INTEGRAL ftz? sat? WHOLE f32                 : r v
 cvt             : INTEGRAL sat? WHOLE f16|bf16|f64             : r v
 cvt             : INTEGRAL? ftz? sat? f32 f32                  : r v
