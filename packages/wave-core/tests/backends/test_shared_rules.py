@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from importlib import import_module
 from itertools import count
 
@@ -117,6 +118,46 @@ def test_an_op_on_two_values_means_what_numpy_says(cls, dtype):
     one, other = values_of(dtype, 1), values_of(dtype, 2)
     op = typed(cls(argument(dtype), argument(dtype)))
     check(op, one, other, loose=cls in LOOSE)
+
+
+DIVISIONS = {ops.FloorDiv: ["shrsi", "shrui"], ops.Mod: ["andi"]}
+"""Their words where the divisor is a power of two."""
+
+PYTHONS = {ops.FloorDiv: operator.floordiv, ops.Mod: operator.mod}
+
+
+def divided(cls, array, number, dtype):
+    """What a division by a number comes to, and the words that it took."""
+    below = typed(Splat((M,), dtype, number))
+    op, emit = typed(cls(argument(dtype), below)), ComputedEmission(TABLE, len(array))
+    emit.put(op.operands[0], array)
+    TABLE.select(below)(below, emit)
+    TABLE.select(op)(op, emit)
+    return emit.array(op), emit.instructions.words
+
+
+@pytest.mark.parametrize(("cls", "dtype"), cases(DIVISIONS, INTEGERS))
+def test_a_division_by_a_power_of_two_is_one_operation(cls, dtype):
+    array, divide = values_of(dtype, 14), PYTHONS[cls]
+    for power in range(dtype.bits - (not dtype.is_unsigned)):
+        found, (word,) = divided(cls, array, 1 << power, dtype)
+        assert [*found] == [divide(int(x), 1 << power) for x in array]
+        assert word in DIVISIONS[cls]
+
+
+@pytest.mark.parametrize("number", [3, 100, -1, -8, -128])
+@pytest.mark.parametrize("cls", DIVISIONS)
+def test_a_division_by_another_number_takes_its_sign(cls, number):
+    array = np.arange(-128, 128).astype(np.int8)
+    found, _ = divided(cls, array, number, DTYPES["i8"])
+    wanted = [PYTHONS[cls](int(x), number) for x in array]
+    assert [*found] == [*np.array(wanted).astype(np.int8)]
+
+
+@pytest.mark.parametrize("cls", DIVISIONS)
+def test_a_division_by_none_is_none(cls):
+    found, _ = divided(cls, np.arange(-128, 128).astype(np.int8), 0, DTYPES["i8"])
+    assert not found.any()
 
 
 @pytest.mark.parametrize(("cls", "dtype"), cases(ops.UNARY, PLAIN))

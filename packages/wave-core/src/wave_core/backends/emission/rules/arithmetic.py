@@ -9,6 +9,7 @@ from wave_core.backends import lowers
 from wave_core.backends.emission.divisions import DIVISIONS
 from wave_core.backends.emission.operands import Operands
 from wave_core.ops import arithmetic as ops
+from wave_core.ops.constant import Scalar, Splat
 
 if TYPE_CHECKING:
     from wave_core.backends.emission.emitter import Emission
@@ -170,3 +171,25 @@ def division(op: ops.FloorDiv | ops.Mod, emit: Emission) -> None:
     work = Operands(op, emit)
     make = DIVISIONS[op.op_name, work.dtype.family]
     work.finish(make(work, *work.names))
+
+
+def _power(op: Op) -> int | None:
+    """The power of two that an integer is divided by, where it is known to be one."""
+    below = op.operands[1]
+    number = below.value if isinstance(below, Splat | Scalar) else None
+    if not isinstance(number, int) or not below.register_type.dtype.is_integer:
+        return None
+    return number.bit_length() - 1 if number > 0 and not number & (number - 1) else None
+
+
+@lowers(ops.FloorDiv, ops.Mod, when=lambda op: _power(op) is not None, benefit=3)
+def division_by_power(op: ops.FloorDiv | ops.Mod, emit: Emission) -> None:
+    """A shift, or the bits below: of negative numbers these round down, too."""
+    work, power = Operands(op, emit), _power(op)
+    assert power is not None, "what the rule is for"
+    if isinstance(op, ops.Mod):
+        rest = work.constant((1 << power) - 1)
+        work.finish(work.apply("andi", work.names[0], rest))
+        return
+    word = "shrui" if work.dtype.is_unsigned else "shrsi"
+    work.finish(work.apply(word, work.names[0], work.constant(power)))
