@@ -137,3 +137,47 @@ def test_uses_that_are_reported(use, order):
     except ExecutionError as problem:
         told = str(problem)
     assert "EP0514" in told
+
+
+COUNTS = {
+    "no arrivals": ("mov.u32 %r2, 0;", "not 0"),
+    "more than there is room for": ("mov.u32 %r2, 1048576;", "not 1048576"),
+    "none for one thread of several": ("min.u32 %r2, %r0, 1;", "not 0"),
+    "one for each of several threads": ("add.u32 %r2, %r0, 1;", "several do"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_initialisations_that_are_reported(name):
+    begins, words = COUNTS[name]
+    body = f"{begins}\n    mbarrier.init.shared.b64 [%r1], %r2;"
+    (report,) = begun(body)
+    assert report.code == "EP0514"
+    assert words in report.message
+    assert report.text == "mbarrier.init.shared.b64"
+
+
+@pytest.mark.parametrize("count", [1, (1 << 20) - 1])
+def test_a_barrier_begins_again_after_its_end(count):
+    once = f"@%p1 mbarrier.init.shared.b64 [%r1], {count};\n"
+    end = "@%p1 mbarrier.inval.shared.b64 [%r1];\n"
+    body = f"setp.eq.u32 %p1, %r0, 0;\n{once}"
+    assert begun(body + end + once) == []
+    (report,) = begun(body + once)
+    assert "mbarrier.inval comes first" in report.message
+
+
+@pytest.mark.parametrize(("count", "reports"), [(2, 0), (1, 1)])
+def test_the_last_to_arrive_does_not_say_that_others_come(count, reports):
+    body = (
+        "setp.eq.u32 %p1, %r0, 0;\n"
+        f"@%p1 mbarrier.init.shared.b64 [%r1], {count};\n"
+        "@%p1 mbarrier.arrive.noComplete.shared.b64 %d5, [%r1], 1;\n"
+    )
+    assert len(begun(body)) == reports
+
+
+def begun(body):
+    """What is reported of threads that initialise a barrier."""
+    given = np.zeros(32, np.uint32)
+    return run_threads(body, given, given.copy(), threads=32, shared=64).reports

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = "tuple[int, int]"
 """The ordinal in the batch of a workgroup, and the address."""
-MOST_BYTES = (1 << 20) - 1
-"""That a phase may expect."""
+MOST_ARRIVALS = MOST_BYTES = (1 << 20) - 1
+"""That a barrier may count, and that a phase may expect (section 9.7.13.15.2)."""
 
 
 @dataclass

@@ -14,7 +14,11 @@ import numpy as np
 
 from wave_emulator_ptx.batch import LANES, Batch, Reader, Step, Writer
 from wave_emulator_ptx.isa.access import Place, in_shared, place
-from wave_emulator_ptx.memory_barriers import MOST_BYTES, MemoryBarrier
+from wave_emulator_ptx.memory_barriers import (
+    MOST_ARRIVALS,
+    MOST_BYTES,
+    MemoryBarrier,
+)
 from wave_emulator_ptx.syntax import SINK, Instruction
 from wave_emulator_ptx.types import TYPES
 
@@ -107,9 +111,26 @@ def _bind_begin(instruction: Instruction, scope: Scope) -> Step:
     def step(batch: Batch, chosen: Selection) -> None:
         counts = _spread(count, batch, chosen, 1)
         for key, threads, mine in _by_place(batch, at, chosen):
-            batch.barriers.begin(key, int(counts[mine][0]), int(threads[0]))
+            asked = counts[mine]
+            wrong = _not_begun(batch, key, asked)
+            if wrong:
+                batch.report(instruction, "EP0514", wrong, threads, address=key[1])
+            if 1 <= asked[0] <= MOST_ARRIVALS:
+                batch.barriers.begin(key, int(asked[0]), int(threads[0]))
 
     return step
+
+
+def _not_begun(batch: Batch, key: tuple[int, int], counts: Ints) -> str:
+    """Why threads cannot initialise a barrier, each with a count of its own."""
+    bad = counts[(counts < 1) | (counts > MOST_ARRIVALS)]
+    if bad.size:
+        return f"a barrier counts 1 to {MOST_ARRIVALS} arrivals, not {bad[0]}"
+    if len(counts) > 1:
+        return "one thread initialises a barrier, and several do"
+    if batch.barriers.find(key):
+        return "a barrier is here already: mbarrier.inval comes first"
+    return ""
 
 
 def _bind_end(instruction: Instruction, scope: Scope) -> Step:
@@ -156,6 +177,9 @@ def _arrive(
         message = f"more arrive than the {barrier.count} that its phase counts"
         batch.report(at, "EP0514", message, threads, address=barrier.key[1])
         return
+    if count == barrier.pending and "noComplete" in at.modifiers:
+        message = "the last to arrive says that it is not the last"
+        batch.report(at, "EP0514", message, threads, address=barrier.key[1])
     told = batch.clocks.announce(np.unique(threads // LANES))
     if batch.barriers.arrive(barrier, count, told):
         wake(batch, barrier)
