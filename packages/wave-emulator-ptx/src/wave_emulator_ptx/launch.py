@@ -126,7 +126,7 @@ def _memory(
         for number, data in enumerate(arrays)
     ]
     declared = [Piece(each.copy()) for each in program.globals]
-    return GlobalMemory([*declared, *pieces])
+    return GlobalMemory([*declared, *pieces], program.constants)
 
 
 def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None:

@@ -46,11 +46,21 @@ class GlobalMemory:
 
     A load or store moves `size` bytes a thread; what lies outside of every array is
     neither read (it is zero) nor written, and comes back as a mask of threads.
+
+    Attributes:
+        pieces: the arrays.
+        writable: the first address behind constant memory.
     """
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        """Place arrays; the address of each is a multiple of 2**32."""
+    def __init__(self, pieces: Sequence[Piece], constants: int = 0) -> None:
+        """Place arrays; the address of each is a multiple of 2**32.
+
+        Args:
+            pieces: in the order of their addresses.
+            constants: how many of them, from the first on, are of constant memory.
+        """
         self.pieces = list(pieces)
+        self.writable = FIRST + constants * APART
 
     def inside(self, addresses: Ints, size: int) -> Bools:
         """Threads that stay within one array."""

@@ -52,8 +52,9 @@ class Program:
         ranks: of each instruction and of the end, in the order in which ways lead.
         shared: bytes of shared memory that it declares.
         local: bytes of local memory of a thread.
-        globals: variables in global memory, as bytes; the launch's arrays come after
-            them.
+        globals: variables in constant and then in global memory, as bytes; the
+            launch's arrays come after them.
+        constants: how many of these are in constant memory.
     """
 
     kernel: Kernel
@@ -65,6 +66,7 @@ class Program:
     shared: int
     local: int
     globals: tuple[Bytes, ...]
+    constants: int
 
     @property
     def offsets(self) -> list[int]:
@@ -107,11 +109,11 @@ def program_of(module: Module, name: str | None = None) -> Program:
         addresses[each.name] = PARAMETERS + offset
     shared = _lay_out(declared, "shared", SHARED, addresses)
     local = _lay_out(declared, "local", LOCAL, addresses)
+    constants = [each for each in declared if each.space == "const"]
     arrays: list[Bytes] = []
-    for each in declared:
-        if each.space in {"global", "const"}:
-            addresses[each.name] = FIRST + len(arrays) * APART
-            arrays.append(_initial(each))
+    for each in (*constants, *(each for each in declared if each.space == "global")):
+        addresses[each.name] = FIRST + len(arrays) * APART
+        arrays.append(_initial(each))
     scope = Scope(kernel, addresses)
     steps = tuple(_bound(each, scope) for each in kernel.body)
     joins = frozenset(kernel.labels.values())
@@ -119,8 +121,9 @@ def program_of(module: Module, name: str | None = None) -> Program:
     groups = np.zeros(len(order) + 1, np.bool_)
     groups[order[: len(steps)]] = [needs_a_group(each) for each in kernel.body]
     return Program(
-        kernel, scope, steps, joins, groups, order, shared, local, tuple(arrays)
-    )
+        kernel, scope, steps, joins, groups, order, shared, local, tuple(arrays),
+        len(constants),
+    )  # fmt: skip
 
 
 def _kernel(module: Module, name: str | None) -> Kernel:

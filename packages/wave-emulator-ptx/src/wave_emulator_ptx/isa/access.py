@@ -13,7 +13,7 @@ from wave_emulator_ptx.syntax import Address, Instruction, Operand
 from wave_emulator_ptx.types import TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints, Selection
     from wave_emulator_ptx.batch import Batch, Reader
@@ -43,12 +43,14 @@ class Place:
         instruction: whose operand it is.
         address: of each selected thread.
         size: bytes of a thread.
+        spaces: in which it may be.
         atomic: whether other threads may do the same at the same time.
     """
 
     instruction: Instruction
     address: Reader
     size: int
+    spaces: tuple[str, ...]
     atomic: bool = False
 
     def addresses(self, batch: Batch, chosen: Selection) -> tuple[Ints, Ints]:
@@ -64,14 +66,25 @@ def place(
     scope: Scope,
     size: int,
     *,
+    space: str = "",
     atomic: bool = False,
 ) -> Place:
-    """The operand in brackets of an instruction."""
+    """The operand in brackets of an instruction.
+
+    Args:
+        instruction: whose operand it is.
+        operand: of it.
+        scope: its names.
+        size: bytes of a thread.
+        space: where it has to be; else as the words say, or in any.
+        atomic: whether other threads may do the same at the same time.
+    """
     if not isinstance(operand, Address):
         raise UnknownInstructionError(f"{instruction}: no address", instruction.line)
-    return Place(
-        instruction, scope.read(operand, TYPES["u64"], instruction), size, atomic
-    )
+    read = scope.read(operand, TYPES["u64"], instruction)
+    named = [word.partition("::")[0] for word in (space, *instruction.modifiers)]
+    spaces = tuple(each for each in named if each in SPACES)[:1] or tuple(SPACES)
+    return Place(instruction, read, size, spaces, atomic)
 
 
 def load(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
@@ -79,15 +92,10 @@ def load(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
     good = _aligned(batch, at, threads, addresses)
     found = np.zeros((len(threads), at.size), np.uint8)
     left = good.copy()
-    for inside, read in (
-        (_in_shared, _load_shared),
-        (_in_parameters, _load_parameters),
-        (_in_local, _load_local),
-        (_in_global, _load_global),
-    ):
-        here = left & inside(batch, addresses, at.size)
+    for space in map(SPACES.__getitem__, at.spaces):
+        here = left & space.inside(batch, addresses, at.size)
         if here.any():
-            found[here] = read(batch, at, threads[here], addresses[here])
+            found[here] = space.load(batch, at, threads[here], addresses[here])
         left &= ~here
     _nowhere(batch, at, threads, addresses, left)
     return found
@@ -125,14 +133,12 @@ def store(
 ) -> None:
     """Write the bytes of each thread; where there is no memory, nothing."""
     left = _aligned(batch, at, threads, addresses)
-    for inside, write in (
-        (_in_shared, _store_shared),
-        (_in_local, _store_local),
-        (_in_global, _store_global),
-    ):
-        here = left & inside(batch, addresses, at.size)
+    for space in map(SPACES.__getitem__, at.spaces):
+        if space.store is None:
+            continue
+        here = left & space.inside(batch, addresses, at.size)
         if here.any():
-            write(batch, at, threads[here], addresses[here], values[here])
+            space.store(batch, at, threads[here], addresses[here], values[here])
         left &= ~here
     _nowhere(batch, at, threads, addresses, left)
 
@@ -177,8 +183,9 @@ def _nowhere(
     batch: Batch, at: Place, threads: Ints, addresses: Ints, left: Bools
 ) -> None:
     if left.any():
+        which = f"{at.spaces[0]} memory" if len(at.spaces) == 1 else "memory"
         batch.report(
-            at.instruction, "EP0503", f"{at.size} bytes where there is no memory",
+            at.instruction, "EP0503", f"{at.size} bytes where there is no {which}",
             threads[left], address=int(addresses[left][0]),
         )  # fmt: skip
 
@@ -211,8 +218,14 @@ def _in_parameters(batch: Batch, addresses: Ints, size: int) -> Bools:
     return (offsets >= 0) & (offsets + size <= len(batch.parameters))
 
 
+def _in_constants(batch: Batch, addresses: Ints, size: int) -> Bools:
+    inside = (addresses >= FIRST) & (addresses < batch.memory.writable)
+    return inside & batch.memory.inside(addresses, size)
+
+
 def _in_global(batch: Batch, addresses: Ints, size: int) -> Bools:
-    return (addresses >= FIRST) & batch.memory.inside(addresses, size)
+    inside = batch.memory.inside(addresses, size)
+    return (addresses >= batch.memory.writable) & inside
 
 
 def _load_shared(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
@@ -275,3 +288,29 @@ def _store_global(
     if batch.checks:
         _apart(batch, at, threads, addresses, values)
     batch.memory.store(addresses, values)
+
+
+@dataclass(frozen=True)
+class Space:
+    """A state space.
+
+    Attributes:
+        inside: which addresses are in it.
+        load: bytes of each thread.
+        store: writes them; None where nothing is written.
+    """
+
+    inside: Callable[[Batch, Ints, int], Bools]
+    load: Callable[[Batch, Place, Ints, Ints], Bytes]
+    store: Callable[[Batch, Place, Ints, Ints, Bytes], None] | None = None
+
+
+SPACES = {
+    "shared": Space(_in_shared, _load_shared, _store_shared),
+    "param": Space(_in_parameters, _load_parameters),
+    "local": Space(_in_local, _load_local, _store_local),
+    "const": Space(_in_constants, _load_global),
+    "global": Space(_in_global, _load_global, _store_global),
+}
+"""By name. In one that an instruction names, no address of another is (section 5.1);
+without a name an address may be in any."""

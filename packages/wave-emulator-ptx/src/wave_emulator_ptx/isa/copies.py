@@ -62,8 +62,8 @@ def _bind_copy(instruction: Instruction, scope: Scope) -> Step:
     if not isinstance(size, Number) or size.value not in sizes:
         reason = f"it copies {' or '.join(map(str, sizes))} bytes"
         raise UnknownInstructionError(str(instruction), instruction.line, reason)
-    there = place(instruction, to, scope, size.value)
-    here = place(instruction, source, scope, size.value)
+    there = place(instruction, to, scope, size.value, space="shared")
+    here = place(instruction, source, scope, size.value, space="global")
     hinted = "L2::cache_hint" in instruction.modifiers
     asked = given[: len(given) - hinted]
     known = [each.value for each in asked if isinstance(each, Number)]

@@ -97,7 +97,7 @@ def _matrices(instruction: Instruction) -> Matrices:
 def bind_load(instruction: Instruction, scope: Scope) -> Step:
     """``ldmatrix``: rows of 16 bytes of shared memory, spread over the warp."""
     shape = _matrices(instruction)
-    at = place(instruction, instruction.operands[1], scope, 16)
+    at = place(instruction, instruction.operands[1], scope, 16, space="shared")
     registers = _registers(instruction.operands[0])
     writers = [scope.write(each, B32, instruction) for each in registers]
     row, column = shape.halves()
@@ -117,7 +117,7 @@ def bind_load(instruction: Instruction, scope: Scope) -> Step:
 def bind_store(instruction: Instruction, scope: Scope) -> Step:
     """``stmatrix``: the inverse of ``ldmatrix``."""
     shape = _matrices(instruction)
-    at = place(instruction, instruction.operands[0], scope, 16)
+    at = place(instruction, instruction.operands[0], scope, 16, space="shared")
     registers = _registers(instruction.operands[1])
     readers = [scope.read(each, B32, instruction) for each in registers]
     row, column = shape.halves()

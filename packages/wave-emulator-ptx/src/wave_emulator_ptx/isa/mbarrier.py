@@ -105,7 +105,7 @@ def _spread(read: Reader | None, batch: Batch, chosen: Selection, default: int) 
 
 def _bind_begin(instruction: Instruction, scope: Scope) -> Step:
     """``init [at], count``."""
-    at = place(instruction, instruction.operands[0], scope, BYTES)
+    at = place(instruction, instruction.operands[0], scope, BYTES, space="shared")
     count = scope.read(instruction.operands[1], U32, instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
@@ -134,7 +134,7 @@ def _not_begun(batch: Batch, key: tuple[int, int], counts: Ints) -> str:
 
 
 def _bind_end(instruction: Instruction, scope: Scope) -> Step:
-    at = place(instruction, instruction.operands[0], scope, BYTES)
+    at = place(instruction, instruction.operands[0], scope, BYTES, space="shared")
 
     def step(batch: Batch, chosen: Selection) -> None:
         for key, threads, _ in _by_place(batch, at, chosen):
@@ -148,7 +148,7 @@ def _bind_arrive(instruction: Instruction, scope: Scope, *, counts: bool) -> Ste
     """``arrive state, [at], count`` or ``arrive.expect_tx state, [at], bytes``."""
     operands = instruction.operands
     write = scope.write(operands[0], U64, instruction)
-    at = place(instruction, operands[1], scope, BYTES)
+    at = place(instruction, operands[1], scope, BYTES, space="shared")
     given = scope.read(operands[2], U32, instruction) if operands[2:] else None
 
     def step(batch: Batch, chosen: Selection) -> None:
@@ -196,7 +196,7 @@ def _expect(
 
 def _bind_bytes(instruction: Instruction, scope: Scope, *, sign: int) -> Step:
     """``expect_tx [at], bytes`` and ``complete_tx``."""
-    at = place(instruction, instruction.operands[0], scope, BYTES)
+    at = place(instruction, instruction.operands[0], scope, BYTES, space="shared")
     given = scope.read(instruction.operands[1], U32, instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
@@ -218,7 +218,7 @@ def _bind_wait(instruction: Instruction, scope: Scope, *, by_parity: bool) -> St
     """``wait done, [at], parity or state``, with a time limit that is left out."""
     operands = instruction.operands
     write = scope.write(operands[0], PRED, instruction)
-    at = place(instruction, operands[1], scope, BYTES)
+    at = place(instruction, operands[1], scope, BYTES, space="shared")
     asked = scope.read(operands[2], U32 if by_parity else U64, instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
