@@ -188,3 +188,13 @@ def test_labels_of_inner_blocks_are_their_own():
     body = "mov.u32 %r2, 0;\n" + block.format(5) + block.format(9)
     out = words(body + "st.global.b32 [%d1], %r2;", np.zeros(32, np.uint32))
     assert (out == 9).all()
+
+
+@pytest.mark.parametrize("body", ["", "L:", "{ L: { M: } }", ".reg .b32 %r<4>;"])
+@pytest.mark.parametrize("order", [None, 1])
+def test_kernels_without_an_instruction_do_nothing(body, order):
+    text = f"{HEAD}.visible .entry kernel()\n{{ {body} }}\n"
+    options = LaunchOptions(order=order)
+    size = {"grid": (3, 1, 1), "block": (40, 1, 1)}
+    result = emulate(load(text), [], options=options, **size)
+    assert (result.instructions, result.reports) == (0, [])

@@ -8,6 +8,7 @@ meet again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ Edges = Mapping[int, frozenset[int]]
 def ranks(body: Sequence[Instruction], labels: Mapping[str, int]) -> Ints:
     """The place of each instruction in the order, and last that of the end."""
     starts = _starts(body, labels)
-    ends = dict(zip(starts, [*starts[1:], len(body)], strict=True))
+    ends = dict(pairwise([*starts, len(body)]))
     edges = {start: _leads(body, labels, ends[start]) for start in starts}
     found = np.zeros(len(body) + 1, np.int64)
     rank = 0
