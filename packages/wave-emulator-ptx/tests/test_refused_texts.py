@@ -134,6 +134,25 @@ def test_more_memory_than_there_is_is_refused_before_anything_is_allocated(decla
         launch(kernel(top=declared))
 
 
+MANY = f"x{'[18446744073709551615]' * 250}"
+"""An array with more elements than Python prints digits of."""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (kernel(top=f".shared .b8 {MANY};"), 5),
+        (kernel(top=f".shared .b8 a;\n.global .b8 {MANY} = {{1, 2, 3}};"), 6),
+        (kernel(f".local .b8 {MANY};"), 8),
+        (kernel().replace("()", f"(.param .b8 {MANY})"), 6),
+    ],
+)
+def test_arrays_of_more_elements_than_addresses_are_refused_when_read(text, line):
+    with pytest.raises(DeclarationError) as found:
+        load(text)
+    assert str(found.value).startswith(f"EP0104: line {line}: `x` has more than 1844")
+
+
 def test_parameters_of_more_bytes_than_there_are():
     text = kernel().replace("()", "(.param .b8 a[40000])")
     with pytest.raises(DeclarationError, match=r"with `a` there are 40000 bytes"):

@@ -50,6 +50,7 @@ def load(text: str) -> Module:
 
     Raises:
         PtxSyntaxError: EP0101.
+        DeclarationError: EP0104, an array has more elements than there are addresses.
     """
     return parse(text)
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from math import prod
 
+from wave_emulator_ptx.errors import DeclarationError
 from wave_emulator_ptx.lexer import Word, words
 from wave_emulator_ptx.reader import Reader, integer, number
 from wave_emulator_ptx.syntax import (
@@ -44,6 +45,9 @@ IN_SECTIONS = re.compile(r"\.b(?:8|16|32|64)|[+\-,:]|[\w$][\w$.]*")
 """Words between the braces of a section: numbers, labels and what adds them up."""
 MOST_REGISTERS = 1 << 16
 """Of a kernel; each has a word for every thread that is executed."""
+MOST_ELEMENTS = (1 << 64) - 1
+"""Of an array: no address is beyond. Each extent may be as large, so that the product
+of many would be a number that Python does not even print."""
 MOST_NESTED = 64
 """Blocks, one within the other."""
 
@@ -53,6 +57,7 @@ def parse(text: str) -> Module:
 
     Raises:
         PtxSyntaxError: EP0101, with the line.
+        DeclarationError: EP0104, an array has more elements than there are addresses.
     """
     return _Parser(words(text)).module()
 
@@ -167,8 +172,8 @@ class _Parser(Reader):
         if space == "param" and self._try(".ptr"):
             self._pointee()
         name = self._identifier()
-        size = TYPES[kind].bytes
-        return Variable(name, space, kind, align or size, self._extents(), line=line)
+        align, count = align or TYPES[kind].bytes, self._extents(name)
+        return Variable(name, space, kind, align, count, line=line)
 
     def _list_in_parentheses(self) -> None:
         self._expect("(")
@@ -193,7 +198,7 @@ class _Parser(Reader):
         if self._try(".align"):
             self._alignment()
 
-    def _extents(self) -> int:
+    def _extents(self, name: str) -> int:
         """Elements of an array; 0 where its only dimension is left open."""
         if not self._try("["):
             return 1
@@ -203,6 +208,9 @@ class _Parser(Reader):
         self._expect("]")
         while self._try("["):
             count *= self._positive()
+            if count > MOST_ELEMENTS:
+                message = f"`{name}` has more than {MOST_ELEMENTS} elements"
+                raise DeclarationError(message, self._next.line)
             self._expect("]")
         return count
 
