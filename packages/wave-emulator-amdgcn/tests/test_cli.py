@@ -94,6 +94,34 @@ def test_buffers_and_grids_are_parsed():
         parse_buffer("none.npy", 0)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4294967296xf32=random",
+        "4294967296x4294967296xf32",
+        f"{'9' * 5000}xf32",
+        "x".join("1" * 70) + "xf32",
+        "\u0664xf32",
+    ],
+)
+def test_buffers_that_nobody_can_make(text):
+    with pytest.raises(LaunchError, match="EM0202"):
+        parse_buffer(text, 0)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY nothing", b"PK\x03\x04", b"(\n"])
+def test_files_that_are_no_arrays(tmp_path, content):
+    file = tmp_path / "x.npy"
+    file.write_bytes(content)
+    with pytest.raises(LaunchError, match="EM0202"):
+        parse_buffer(str(file), 0)
+
+
+def test_digits_are_ascii():
+    with pytest.raises(LaunchError, match="EM0203"):
+        parse_grid("\u00b2")
+
+
 def test_the_device_runs_on_memory_of_the_host(code_bytes):
     device = open_device()
     a, b = np.arange(4096, dtype=np.float32), np.zeros(4096, np.float32)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from wave_emulator_ptx.cli import main
+from wave_emulator_ptx.launch import _shapes
 
 TEXT = """
 .version 8.3
@@ -87,11 +88,50 @@ def test_what_cannot_run_is_refused_by_code(file, tmp_path, capsys, code):
 
 
 @pytest.mark.parametrize(
-    "text", ["8xf32=twos", "8xf99", "99999999999x9xf64", "nothing.npy", "one"]
+    "text",
+    [
+        *("8xf32=twos", "8xf99", "99999999999x9xf64", "nothing.npy", "one"),
+        "4294967296xf32=random",
+        f"{'9' * 5000}xf32",
+        "x".join("1" * 70) + "xf32",
+        "0x99999999999999999999999999xf32",
+        "\u0664xf32",
+    ],
 )
 def test_arguments_that_mean_nothing(file, capsys, text):
     assert main([file, text, "8", "1.0"]) == 1
     assert f"argument {text!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY nothing", b"PK\x03\x04", b"(\n"])
+def test_a_file_that_is_no_array(file, tmp_path, capsys, content):
+    source = tmp_path / "x.npy"
+    source.write_bytes(content)
+    assert main([file, str(source), "8", "1.0", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "EP0202"
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (["8xf32", "8", "1e300"], "EP0201"),
+        (["8xf32", "8", "1.0", "--grid", "\u00b2"], "EP0203"),
+        (["8xf32", "8", "1.0", "--grid", "2147483648"], "EP0203"),
+        (["8xf32", "8", "1.0", "--grid", "1,65536"], "EP0203"),
+        (["8xf32", "8", "1.0", "--shared", "-5"], "EP0203"),
+        (["8xf32", "8", "1.0", "--output", "\u00b2=x.npy"], "EP0202"),
+    ],
+)
+def test_numbers_that_nothing_can_have(file, capsys, given, code):
+    assert main([file, *given, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == code
+
+
+def test_a_grid_is_not_listed_before_it_runs(file):
+    """Of the largest grid there is, the first part comes at once."""
+    assert (
+        next(_shapes((2**31 - 1, 65_535, 65_535), (32, 1, 1), 0, 0)).workgroups[0] == 0
+    )
 
 
 def test_an_output_that_is_no_buffer(file, capsys):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.lib import format as npy
 
 from wave_emulator_amdgcn.codeobject import CodeObject, load
 from wave_emulator_amdgcn.costs.estimate import estimate, timeline_of
@@ -20,12 +22,19 @@ from wave_emulator_amdgcn.launch import LaunchOptions, LaunchResult, emulate
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array
 
-_SPEC = re.compile(r"(?P<shape>\d+(?:x\d+)*)x(?P<dtype>[fiu]\d+)(?:=(?P<fill>\w+))?")
+_SPEC = re.compile(
+    r"(?P<shape>\d{1,12}(?:x\d{1,12}){0,15})x(?P<dtype>[fiu]\d+)(?:=(?P<fill>\w+))?",
+    re.ASCII,
+)
+_COUNT = re.compile(r"\s*\d{1,10}\s*", re.ASCII)
 _DTYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8,
     "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8,
     "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
 }  # fmt: skip
+
+_MOST_BYTES = 1 << 34
+"""Of one buffer: more is a slip of the pen."""
 
 
 def parse_buffer(text: str, seed: int) -> Array:
@@ -37,7 +46,7 @@ def parse_buffer(text: str, seed: int) -> Array:
     found = _SPEC.fullmatch(text)
     if found is None:
         if text.endswith(".npy") and Path(text).is_file():
-            return np.ascontiguousarray(np.load(text, allow_pickle=False)).copy()
+            return _loaded(text)
         raise LaunchError(
             "EM0202", f"buffer {text!r}; write 4096xf32=random or FILE.npy"
         )
@@ -46,12 +55,40 @@ def parse_buffer(text: str, seed: int) -> Array:
     if dtype is None or fill not in ("zeros", "ones", "random"):
         raise LaunchError("EM0202", f"buffer {text!r}: unknown type or filling")
     shape = tuple(int(part) for part in found["shape"].split("x"))
-    if fill == "random":
-        rng = np.random.default_rng(seed)
-        if found["dtype"][0] == "f":
-            return rng.standard_normal(shape).astype(dtype)
-        return rng.integers(0, 100, shape).astype(dtype)
-    return np.full(shape, fill == "ones", dtype)
+    # Random numbers are drawn as f64 and i64.
+    size = math.prod(shape) * (8 if fill == "random" else np.dtype(dtype).itemsize)
+    if size > _MOST_BYTES:
+        raise LaunchError("EM0202", f"buffer {text!r} takes {size} bytes")
+    try:
+        return _filled(shape, np.dtype(dtype), fill, seed)
+    except MemoryError:
+        message = f"buffer {text!r} takes {size} bytes, more than are free"
+        raise LaunchError("EM0202", message) from None
+
+
+def _loaded(text: str) -> Array:
+    """The array of a file.
+
+    Raises:
+        LaunchError: EM0202, it holds none, or none of numbers.
+    """
+    try:
+        with Path(text).open("rb") as file:
+            found = npy.read_array(file, allow_pickle=False)
+    except (ValueError, MemoryError) as error:
+        raise LaunchError("EM0202", f"buffer {text!r} is no array: {error}") from None
+    if found.dtype.kind not in "biufV":
+        raise LaunchError("EM0202", f"buffer {text!r} is no array of numbers")
+    return np.ascontiguousarray(found).copy()
+
+
+def _filled(shape: tuple[int, ...], kind: np.dtype[Any], fill: str, seed: int) -> Array:
+    if fill != "random":
+        return np.full(shape, fill == "ones", kind)
+    rng = np.random.default_rng(seed)
+    if kind.kind == "f":
+        return rng.standard_normal(shape).astype(kind)
+    return rng.integers(0, 100, shape).astype(kind)
 
 
 def parse_grid(text: str) -> tuple[int, int, int]:
@@ -61,7 +98,7 @@ def parse_grid(text: str) -> tuple[int, int, int]:
         LaunchError: EM0203, it is no grid.
     """
     parts = text.split(",")
-    if not 1 <= len(parts) <= 3 or not all(part.strip().isdigit() for part in parts):
+    if not 1 <= len(parts) <= 3 or not all(map(_COUNT.fullmatch, parts)):
         raise LaunchError("EM0203", f"grid {text!r}; write X,Y,Z")
     numbers = [int(part) for part in parts] + [1, 1]
     return numbers[0], numbers[1], numbers[2]
@@ -116,7 +153,8 @@ def emulate_file(  # noqa: PLR0913, PLR0917 - options of the command line
 def _save(outputs: list[str], buffers: list[Array]) -> None:
     for text in outputs:
         index, _, path = text.partition("=")
-        if not index.isdigit() or int(index) >= len(buffers) or not path:
+        counts = _COUNT.fullmatch(index) is not None
+        if not counts or int(index) >= len(buffers) or not path:
             raise LaunchError("EM0202", f"output {text!r}; write INDEX=FILE.npy")
         np.save(path, buffers[int(index)], allow_pickle=False)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from wave_emulator_ptx.errors import EmulatorError, LaunchError
 from wave_emulator_ptx.launch import LaunchOptions, LaunchResult, emulate, load
@@ -19,8 +21,12 @@ from wave_emulator_ptx.launch import LaunchOptions, LaunchResult, emulate, load
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array
 
-_SPEC = re.compile(r"(?P<shape>\d+(?:x\d+)*)x(?P<dtype>[fiu]\d+)(?:=(?P<fill>\w+))?")
-_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)")
+_SPEC = re.compile(
+    r"(?P<shape>\d{1,12}(?:x\d{1,12}){0,15})x(?P<dtype>[fiu]\d+)(?:=(?P<fill>\w+))?",
+    re.ASCII,
+)
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
+_COUNT = re.compile(r"\s*\d{1,10}\s*", re.ASCII)
 _FILLS = ("zeros", "ones", "random")
 _DTYPES = {
     f"{letter}{8 * size}": np.dtype(f"{letter}{size}")
@@ -86,7 +92,7 @@ def parse_argument(text: str, seed: int) -> Array | int | float:
     if found is not None:
         return _buffer(text, found, seed)
     if text.endswith(".npy") and Path(text).is_file():
-        return np.ascontiguousarray(np.load(text, allow_pickle=False)).copy()
+        return _loaded(text)
     try:
         return int(text, 0) if _INTEGER.fullmatch(text) else float(text)
     except ValueError:
@@ -95,17 +101,40 @@ def parse_argument(text: str, seed: int) -> Array | int | float:
         ) from None
 
 
+def _loaded(text: str) -> Array:
+    """The array of a file.
+
+    Raises:
+        LaunchError: EP0202, it holds none, or none of numbers.
+    """
+    try:
+        with Path(text).open("rb") as file:
+            found = npy.read_array(file, allow_pickle=False)
+    except (ValueError, MemoryError) as error:
+        raise LaunchError("EP0202", f"argument {text!r} is no array: {error}") from None
+    if found.dtype.kind not in "biufV":
+        raise LaunchError("EP0202", f"argument {text!r} is no array of numbers")
+    return np.ascontiguousarray(found).copy()
+
+
 def _buffer(text: str, found: re.Match[str], seed: int) -> Array:
     kind, fill = _DTYPES.get(found["dtype"]), found["fill"] or "zeros"
     if kind is None or fill not in _FILLS:
         known = f"types {', '.join(_DTYPES)}; fillings {', '.join(_FILLS)}"
         raise LaunchError("EP0202", f"argument {text!r}: {known}")
     shape = [int(part) for part in found["shape"].split("x")]
-    size = kind.itemsize
-    for extent in shape:
-        size *= extent
+    # Random numbers are drawn as f64 and i64.
+    size = math.prod(shape) * (8 if fill == "random" else kind.itemsize)
     if size > _MOST_BYTES:
-        raise LaunchError("EP0202", f"argument {text!r} has {size} bytes")
+        raise LaunchError("EP0202", f"argument {text!r} takes {size} bytes")
+    try:
+        return _filled(shape, kind, fill, seed)
+    except MemoryError:
+        message = f"argument {text!r} takes {size} bytes, more than are free"
+        raise LaunchError("EP0202", message) from None
+
+
+def _filled(shape: list[int], kind: np.dtype[Any], fill: str, seed: int) -> Array:
     if fill != "random":
         return np.full(shape, fill == "ones", kind)
     rng = np.random.default_rng(seed)
@@ -121,7 +150,7 @@ def parse_size(text: str) -> tuple[int, int, int]:
         LaunchError: EP0203, it is no size.
     """
     parts = text.split(",")
-    if not 1 <= len(parts) <= 3 or not all(part.strip().isdigit() for part in parts):
+    if not 1 <= len(parts) <= 3 or not all(map(_COUNT.fullmatch, parts)):
         raise LaunchError("EP0203", f"size {text!r}; write X,Y,Z")
     numbers = [int(part) for part in parts] + [1, 1]
     return numbers[0], numbers[1], numbers[2]
@@ -130,7 +159,8 @@ def parse_size(text: str) -> tuple[int, int, int]:
 def _save(outputs: Sequence[str], arguments: Sequence[Array | int | float]) -> None:
     for text in outputs:
         index, _, path = text.partition("=")
-        known = index.isdigit() and int(index) < len(arguments) and path
+        counts = _COUNT.fullmatch(index) is not None
+        known = counts and int(index) < len(arguments) and path
         data = arguments[int(index)] if known else None
         if not isinstance(data, np.ndarray):
             raise LaunchError("EP0202", f"output {text!r}; write INDEX=FILE.npy")

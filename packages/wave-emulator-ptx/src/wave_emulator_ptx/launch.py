@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.syntax import Module, Variable
 
 MOST_THREADS = 1024
+MOST_GROUPS = (2**31 - 1, 65_535, 65_535)
+"""Of a grid, by axis. Source: the table of compute capabilities of the CUDA guide."""
 BATCH_THREADS = 4096
 BATCH_BYTES = 1 << 24
 """Of shared memory in a batch, each as often as it is kept track of: the host keeps ten
@@ -84,7 +86,7 @@ def emulate(
         ExecutionError: EP0303 to EP0305; arrays hold what was written so far.
     """
     program = program_of(module, kernel)
-    _check_sizes(program, grid, block, program.shared + shared)
+    _check_sizes(program, grid, block, shared)
     arrays = _arrays(program, arguments)
     parameters = _parameters(program, arguments)
     maps = _maps(program, arguments)
@@ -137,10 +139,13 @@ def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None
         raise LaunchError("EP0203", f"a block {block}: it has 1 to {most} threads")
     if program.kernel.exact and threads != most:
         raise LaunchError("EP0203", f"a block {block}: it has {most} threads")
-    if min(grid) < 0:
-        raise LaunchError("EP0203", f"a grid {grid}")
-    if shared > MOST_SHARED:
-        message = f"{shared} bytes of shared memory: there are {MOST_SHARED}"
+    if not all(0 <= n <= top for n, top in zip(grid, MOST_GROUPS, strict=True)):
+        raise LaunchError("EP0203", f"a grid {grid}: it has up to {MOST_GROUPS}")
+    if shared < 0 or program.shared + shared > MOST_SHARED:
+        message = (
+            f"{shared} bytes of dynamic shared memory beside {program.shared}: there"
+            f" are {MOST_SHARED}"
+        )
         raise LaunchError("EP0203", message)
 
 
@@ -212,13 +217,17 @@ def _packed(parameter: Variable, value: float) -> bytes:
         letters = {16: "e", 32: "f", 64: "d"}
         if kind.width not in letters:
             raise LaunchError("EP0201", f"{value} for {parameter.name}: {kind.name}")
-        return struct.pack("<" + letters[kind.width], value)
+        try:
+            return struct.pack("<" + letters[kind.width], value)
+        except OverflowError:
+            message = f"{value} for {parameter.name}: beyond {kind.name}"
+            raise LaunchError("EP0201", message) from None
     if not -(1 << kind.width - 1) <= value < 1 << kind.width:
         raise LaunchError("EP0201", f"{value} for {parameter.name}: {kind.name}")
     return (value & ((1 << kind.width) - 1)).to_bytes(kind.bytes, "little")
 
 
-def _shapes(grid: Size, block: Size, shared: int, state: int) -> list[Shape]:
+def _shapes(grid: Size, block: Size, shared: int, state: int) -> Iterator[Shape]:
     """The launch in parts of a few thousand threads that fit the host's memory."""
     total = grid[0] * grid[1] * grid[2]
     warps = -(-block[0] * block[1] * block[2] // 32)
@@ -226,10 +235,8 @@ def _shapes(grid: Size, block: Size, shared: int, state: int) -> list[Shape]:
     if shared:
         each = min(each, BATCH_BYTES // (shared * (warps + OTHERS)))
     each = max(each, 1)
-    return [
-        Shape(grid, block, np.arange(first, min(first + each, total)))
-        for first in range(0, total, each)
-    ]
+    for first in range(0, total, each):
+        yield Shape(grid, block, np.arange(first, min(first + each, total)))
 
 
 def _batch(
