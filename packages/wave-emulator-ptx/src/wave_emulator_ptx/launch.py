@@ -141,12 +141,10 @@ def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None
         raise LaunchError("EP0203", f"a block {block}: it has {most} threads")
     if not all(0 <= n <= top for n, top in zip(grid, MOST_GROUPS, strict=True)):
         raise LaunchError("EP0203", f"a grid {grid}: it has up to {MOST_GROUPS}")
-    if shared < 0 or program.shared + shared > MOST_SHARED:
-        message = (
-            f"{shared} bytes of dynamic shared memory beside {program.shared}: there"
-            f" are {MOST_SHARED}"
-        )
-        raise LaunchError("EP0203", message)
+    whole = program.shared + shared
+    if shared < 0 or whole > MOST_SHARED:
+        message = f"{whole} bytes of shared memory, {shared} of them dynamic"
+        raise LaunchError("EP0203", f"{message}: there are {MOST_SHARED}")
 
 
 def _arrays(program: Program, arguments: Sequence[Argument]) -> list[Bytes]:
