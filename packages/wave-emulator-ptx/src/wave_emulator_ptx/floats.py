@@ -32,7 +32,7 @@ def fused(a: Array, b: Array, c: Array) -> Array:
     if a.dtype == np.float64:
         return _fused_double(a, b, c)
     wide = a.astype(np.float64) * b.astype(np.float64)
-    return sum_to_odd(wide, c.astype(np.float64)).astype(a.dtype)
+    return narrowed(sum_to_odd(wide, c.astype(np.float64)), a.dtype)
 
 
 def sum_to_odd(a: Array, b: Array) -> Array:
@@ -42,6 +42,23 @@ def sum_to_odd(a: Array, b: Array) -> Array:
     inexact = (error != 0) & np.isfinite(total) & ((bits & 1) == 0)
     outward = (error > 0) == (total > 0)
     return np.where(inexact, bits + np.where(outward, 1, -1), bits).view(np.float64)
+
+
+def directed_sum(a: Array, b: Array, mode: str) -> Array:
+    """A sum of f32, rounded as `mode` (rz, rm, rp) says."""
+    exact = sum_to_odd(a.astype(np.float64), b.astype(np.float64))
+    found = towards(a + b, exact, mode)
+    if mode != "rm":
+        return found
+    # A number and its opposite: IEEE 754, section 6.3, has their zero below the other.
+    below = (exact == 0) & (np.signbit(a) | np.signbit(b))
+    return np.where(below, np.float32(-0.0), found)
+
+
+def limited(values: Array) -> Array:
+    """``.sat``: within 0 and 1; NaN and -0 are +0."""
+    most = np.minimum(values, values.dtype.type(1))
+    return np.where(values > 0, most, np.zeros_like(values))
 
 
 def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -140,7 +140,7 @@ def _saturated(function: Function) -> Function:
 
 def _in_double(function: One) -> One:
     """A function computed in f64 and rounded once."""
-    return lambda a: function(a.astype(np.float64)).astype(a.dtype)
+    return lambda a: floats.narrowed(function(a.astype(np.float64)), a.dtype)
 
 
 INTEGER_ONE: dict[str, One] = {
@@ -209,7 +209,7 @@ def _arity(opcode: str) -> int:
 
 
 COUNTS = frozenset({"popc", "clz", "bfind"})
-ROUNDED = frozenset({"rz", "rm", "rp"})
+DIRECTED = frozenset({"rz", "rm", "rp"})
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
@@ -225,26 +225,29 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
     return computed(instruction, scope, function, result, [kind] * count)
 
 
+def _directed(mode: str) -> Two:
+    """Sums of f32, which alone have directions here."""
+    return lambda a, b: floats.directed_sum(a, b, mode)
+
+
 def _as_asked(function: Function, instruction: Instruction, kind: Type) -> Function:
     """A float operation with the flushes, limits and roundings of its modifiers."""
     asked = set(instruction.modifiers)
     ftz = "ftz" in asked and kind.values == np.float32
-    directed = asked & ROUNDED
+    for mode in asked & DIRECTED:
+        function = _directed(mode)
 
     def run(*operands: Array) -> Array:
         if ftz:
             operands = tuple(floats.flush(each) for each in operands)
         with np.errstate(all="ignore"):
             found = function(*operands)
-            if directed:
-                exact = floats.sum_to_odd(*(e.astype(np.float64) for e in operands))
-                found = floats.towards(found, exact, directed.copy().pop())
-        if "NaN" in asked:
-            found = floats.or_nan(found, *operands)
-        if "sat" in asked:
-            found = np.where(np.isnan(found), 0, np.clip(found, 0, 1))
-        if "relu" in asked:
-            found = np.where(found > 0, found, np.zeros_like(found))
+            if "NaN" in asked:
+                found = floats.or_nan(found, *operands)
+            if "sat" in asked:
+                found = floats.limited(found)
+            if "relu" in asked:
+                found = np.where(found <= 0, np.zeros_like(found), found)
         found = floats.one_nan(np.asarray(found))
         return floats.flush(found) if ftz else found
 

@@ -78,7 +78,7 @@ def _float_to_float(
     if "relu" in modifiers:
         a = np.where(a > 0, a, np.where(np.isnan(a), a, np.zeros_like(a)))
     if "sat" in modifiers:
-        a = np.where(a > 0, np.minimum(a, a.dtype.type(1)), np.zeros_like(a))
+        a = floats.limited(a)
     if to.name == "tf32":
         return _tf32(a)
     found = floats.narrowed(a, to.values, _direction(modifiers))
