@@ -306,6 +306,24 @@ def test_calls_with_numbers_that_equal_none_are_not_remembered(session):
     assert session.calls == before
 
 
+def test_memory_that_was_freed_is_not_read(session):
+    x, w = drawn(3, 40), drawn(40)
+    settled(functions.rms_norm, x, w)
+    x.untyped_storage().resize_(0)
+    for call in (functions.rms_norm, functions.rms_norm.__wrapped__):
+        with pytest.raises(LaunchError) as raised:
+            call(x, w)
+        assert raised.value.diagnostics[0].code == "WV0704"
+
+
+def test_a_list_within_itself_is_no_tensor(session):
+    rows = []
+    rows.append(rows)
+    with pytest.raises(LaunchError) as raised:
+        functions.elementwise("x -> x", rows)
+    assert raised.value.diagnostics[0].code == "WV0704"
+
+
 def test_memory_that_results_share_is_seen_in_each_call(session):
     rows, w = drawn(6, 40), drawn(40)
     out = torch.empty(3, 40, dtype=HALF)

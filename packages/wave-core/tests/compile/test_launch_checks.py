@@ -77,6 +77,12 @@ def read_only() -> np.ndarray:
     return array
 
 
+def freed():
+    found = torch.zeros(4, 6).half()
+    found.untyped_storage().resize_(0)
+    return found
+
+
 def shifted() -> np.ndarray:
     """An array whose elements lie at odd addresses."""
     return np.zeros(4 * 6 * 2 + 1, dtype=np.uint8)[1:].view(np.float16).reshape(4, 6)
@@ -135,6 +141,7 @@ TABLE = [
     Bad("a", "WV0705", lambda: np.array([[None]]), "object", "numbers"),
     Bad("c", "WV0705", lambda: torch.zeros(4, 5).half(), "f16[4, 5]", "allocate"),
     Bad("a", "WV0709", lambda: np.zeros((4, 6), ">f2"), "byte order", "astype"),
+    Bad("a", "WV0704", freed, "freed", "resize_"),
     Bad("a", "WV0706", lambda: torch.zeros(24).half(), "2 dimensions", "reshape"),
     Bad("c", "WV0706", lambda: torch.zeros(4, 5, 1), "2 dimensions", "reshape"),
     Bad("a", "WV0706", lambda: torch.tensor(1.0).half(), "2 dimensions", "reshape"),

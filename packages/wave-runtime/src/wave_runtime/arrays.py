@@ -247,9 +247,10 @@ def _glance_torch(value: Any, stream: int) -> tuple[int, Hashable]:
     del stream
     try:
         key = value.shape, value.dtype, value.device, value.requires_grad
+        address = value.data_ptr() or _nowhere(value)
         if value.is_contiguous() and not value.is_neg():
-            return value.data_ptr(), key
-        return value.data_ptr(), (*key, value.is_neg(), value.stride())
+            return address, key
+        return address, (*key, value.is_neg(), value.stride())
     except RuntimeError:
         # Nothing that lies in memory: the view says what it is.
         return _view_torch(value).pointer, None
@@ -277,10 +278,21 @@ def _view_torch(value: Any) -> ArrayView:
 
 def _torch_address(value: Any) -> int:
     try:
-        return int(value.data_ptr())
+        return int(value.data_ptr() or _nowhere(value))
     except RuntimeError:
         # Inside ``vmap`` and ``grad`` of torch.func.
         return _refuse_wrapper(value)
+
+
+def _nowhere(value: Any) -> int:
+    """The address of a tensor that has none: it is empty, or its memory was freed."""
+    if not value.numel():
+        return 0
+    raise UnfitArgument(
+        Misfit.KIND,
+        "a tensor whose memory was freed",
+        "give its storage its size again: `argument.untyped_storage().resize_(...)`",
+    )
 
 
 def _check_torch(value: Any) -> None:

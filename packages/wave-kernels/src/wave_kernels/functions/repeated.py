@@ -43,6 +43,9 @@ SEEN, NEVER = "seen once", "looked at each time"
 TENSORS = (torch.Tensor, torch.nn.Parameter)
 """Types whose elements lie in memory as they say; others may be anything."""
 
+DEEPEST = 4
+"""Lists within lists; a list may be within itself."""
+
 PLAIN = (bool, int, str, torch.dtype, type(None))
 """Types of arguments that equal ones can stand for."""
 
@@ -120,7 +123,7 @@ class _Seen:
         self.tensors: list[torch.Tensor] = []
         self.addresses: list[int] = []
 
-    def fit(self, values: Iterable[Any]) -> bool:
+    def fit(self, values: Iterable[Any], depth: int = DEEPEST) -> bool:
         """Look at arguments; whether looks say enough of all of them."""
         for value in values:
             kind = value.__class__
@@ -134,7 +137,7 @@ class _Seen:
                 self.looks.append((kind, value or str(value)))
             elif kind in (list, tuple, torch.Size):
                 self.looks.append((kind, len(value)))
-                if not self.fit(value):
+                if not (depth and self.fit(value, depth - 1)):
                     return False
             else:
                 return False
@@ -145,6 +148,8 @@ class _Seen:
             address, strides = tensor.data_ptr(), tensor.stride()
         except RuntimeError:
             return False  # It has no memory of its own.
+        if not address and tensor.numel():
+            return False  # Its memory was freed.
         tracked = tensor.requires_grad
         if tensor.is_neg() or (tracked and torch.is_grad_enabled()):
             return False
