@@ -37,8 +37,8 @@ def quotient(a: int, b: int) -> int:
 
 
 def remainder(a: int, b: int) -> int:
-    """What the quotient leaves; the dividend by zero."""
-    return a - quotient(a, b) * b if b else a
+    """What the quotient leaves; all ones by zero, as a card has it."""
+    return a - quotient(a, b) * b if b else -1
 
 
 def bit(a: int, place: int) -> int:

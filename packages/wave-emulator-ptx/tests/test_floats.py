@@ -43,6 +43,22 @@ def test_two_operands_round_to_nearest(op, name):
 
 
 @pytest.mark.parametrize("name", TYPES)
+def test_products_and_addends_of_zero_have_the_sign_of_both(name):
+    zeros = np.array([0.0, -0.0], TYPES[name])
+    a, c = np.repeat(zeros, 2), np.tile(zeros, 2)
+    one = np.ones(4, TYPES[name])
+    found = elementwise(f"fma.rn.{name} %r, %x, %y, %z;", [a, one, c], TYPES[name])
+    assert np.signbit(found).tolist() == [False, False, False, True]
+
+
+def test_the_sign_of_a_number_goes_to_what_is_none():
+    signs = np.array([1.0, -1.0], np.float32)
+    nothing = np.array([0xFFB639D6, 0x7FB639D6], np.uint32)
+    found = elementwise("copysign.f32 %r, %x, %y;", [signs, nothing], np.uint32)
+    assert found.tolist() == [0x7FB639D6, 0xFFB639D6]
+
+
+@pytest.mark.parametrize("name", TYPES)
 def test_minimum_and_maximum(name):
     dtype = TYPES[name]
     a, b = floats(dtype, COUNT, 6), floats(dtype, COUNT, 7)

@@ -26,10 +26,10 @@ FLOATS = {
 COUNTS = {"popc", "clz", "bfind"}
 COMPARING = {"set", "setp"}
 OPCODES = [
-    "add", "sub", "mul", "mad", "fma", "min", "max", "neg", "abs", "sad",
-    "sqrt", "rcp", "and", "or", "xor", "not", "cnot", "popc", "clz", "brev",
-    "shl", "shr", "shf", "bfind", "bfe", "bfi", "prmt", "lop3", "setp", "selp",
-    "slct",
+    "add", "sub", "mul", "mad", "fma", "div", "rem", "min", "max", "neg",
+    "abs", "sad", "sqrt", "rcp", "copysign", "and", "or", "xor", "not", "cnot",
+    "popc", "clz", "brev", "shl", "shr", "shf", "bfind", "bfe", "bfi", "prmt",
+    "lop3", "set", "setp", "selp", "slct",
 ]  # fmt: skip
 NOT_EXACT = {"approx", "full", "pred"}
 COUNT = 96
@@ -121,6 +121,8 @@ def body_of(opcode: str, words: tuple[str, ...], table: int) -> str:
     if opcode == "setp":
         join = "setp.ne.u32 %p, %z, 0;" if joined(words) else ""
         operands = "%x, %y, %p" if join else "%x, %y"
+        if types_in(words)[-1] in {"f16", "bf16"}:  # they have one result
+            return f"{join} {name} %p, {operands}; selp.u32 %r, 1, 0, %p;"
         return (
             f"{join} {name} %p|%q, {operands}; selp.u32 %r, 1, 0, %p;"
             "selp.u32 %t, 2, 0, %q; or.b32 %r, %r, %t;"
@@ -235,6 +237,8 @@ def as_mask(opcode: str, words: tuple[str, ...], lanes: list[Any]) -> list[Any]:
     if types_in(words)[-1].endswith("x2"):
         pairs = zip(lanes[::2], lanes[1::2], strict=True)
         return [low[0] + 2 * high[1] for low, high in pairs]
+    if types_in(words)[-1] in {"f16", "bf16"}:
+        return [first for first, _ in lanes]
     return [first + 2 * second for first, second in lanes]
 
 

@@ -73,7 +73,9 @@ def _fused_double(a: Array, b: Array, c: Array) -> Array:
     high, low = _two_product(a, b)
     total, error = _two_sum(high, c)
     plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
-    found = np.where(np.isfinite(low), total + sum_to_odd(error, low), plain)
+    rest = sum_to_odd(error, low)
+    summed = np.where(rest == 0, total, total + rest)  # a zero keeps its sign
+    found = np.where(np.isfinite(low), summed, plain)
     near = _between(a, 480) & _between(b, 480) & _between(c, 900)
     for place in np.flatnonzero(
         ~near & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)

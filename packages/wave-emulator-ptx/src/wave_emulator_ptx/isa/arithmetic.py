@@ -75,13 +75,15 @@ def _quotient(a: Array, b: Array) -> Array:
     safe = np.where(b == 0, np.ones_like(b), b)
     if a.dtype.kind == "u":
         return np.where(b == 0, ~np.zeros_like(a), a // safe)
-    found = a // safe
+    with np.errstate(over="ignore"):  # of the least number by -1
+        found = a // safe
     found = found + ((found * safe != a) & ((a < 0) != (safe < 0)))
     return np.where(b == 0, -np.ones_like(a), found)
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    return a - _quotient(a, b) * np.where(b == 0, np.zeros_like(b), b)
+    """What the quotient leaves; all ones by zero too."""
+    return np.where(b == 0, ~np.zeros_like(a), a - _quotient(a, b) * b)
 
 
 def _shift_left(a: Array, b: Array) -> Array:
@@ -248,7 +250,8 @@ def _as_asked(function: Function, instruction: Instruction, kind: Type) -> Funct
                 found = floats.limited(found)
             if "relu" in asked:
                 found = np.where(found <= 0, np.zeros_like(found), found)
-        found = floats.one_nan(np.asarray(found))
+        if instruction.opcode != "copysign":  # it is no arithmetic
+            found = floats.one_nan(np.asarray(found))
         return floats.flush(found) if ftz else found
 
     return run
@@ -471,7 +474,8 @@ def bind_set(instruction: Instruction, scope: Scope) -> Step:
     true = 1.0 if result.kind == "f" else -1
 
     def compare(a: Array, b: Array) -> Array:
-        return np.where(relation(a, b), true, 0)
+        with np.errstate(invalid="ignore"):  # of NaN of 16 bits
+            return np.where(relation(a, b), true, 0)
 
     if result.kind == "f":
         return computed(instruction, scope, compare, result, [kind, kind])

@@ -121,7 +121,8 @@ setp            : eq|ne BOOL? BITS                             : q v v b
 setp            : ORDERED BOOL? SIGNED                         : q v v b
 setp            : ORDERED|lo|ls|hi|hs BOOL? UNSIGNED           : q v v b
 setp            : UNORDERED BOOL? ftz? f32                     : q v v b
-setp            : UNORDERED BOOL? f64|f16|bf16                 : q v v b
+setp            : UNORDERED BOOL? f64                          : q v v b
+setp            : UNORDERED BOOL? f16|bf16                     : r v v b
 setp            : UNORDERED BOOL? f16x2|bf16x2                 : 2p v v b
 set             : eq|ne u32|s32|f32 BITS                       : r v v
 set             : ORDERED u32|s32|f32 SIGNED                   : r v v
