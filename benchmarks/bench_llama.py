@@ -5,9 +5,12 @@
 
 The block has the sizes of the 7B model and is in bf16: 4096 tokens at once (prefill),
 and one token of each of some sequences against a cache of 4096 (decode). Each way is
-captured in a CUDA graph and replayed, so that the work of the card is compared; the
-time of calls from Python stands beside it. Results are compared with those in f32. With
-no card the block is small, and only looked at.
+captured in a CUDA graph and replayed, so that the work of the card is compared. Bursts
+are as in `bench_cuda.py`: 0.12 s idle, a warm replay, then replays of about 12 ms
+between two events, all ways by turns, in shuffled order; medians of rounds. Beside them
+stand replays without a pause, where the card's power decides, and calls from Python.
+Results are compared with those in f32. With no card the block is small, and only looked
+at.
 """
 
 from __future__ import annotations
@@ -18,9 +21,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as functions
 from torch import nn
@@ -29,7 +34,7 @@ ON_CARD = torch.cuda.is_available()
 DEVICE = "cuda" if ON_CARD else "cpu"
 WIDTH, HEADS, HIDDEN, LENGTH = (4096, 32, 11008, 4096) if ON_CARD else (64, 2, 96, 32)
 DECODED = (1, 16)
-ROUNDS, BURST = 7, 10
+ROUNDS, IDLE_S, BURST_MS, SUSTAINED = 9, 0.12, 12.0, 70
 WAYS = ("eager", "wave", "wave+inductor", "inductor")
 
 
@@ -105,7 +110,8 @@ class Row:
     Attributes:
         error: The largest deviation from f32, as a part of the largest value.
         first: Seconds of the first call, which compiles.
-        replayed: Microseconds of a replay of its graph; None without a card.
+        replayed: Microseconds of a replay of its graph, in bursts; None without a card.
+        sustained: The same, of replays without a pause.
         called: Microseconds of a call from Python.
     """
 
@@ -114,7 +120,21 @@ class Row:
     error: float
     first: float
     replayed: float | None = None
+    sustained: float | None = None
     called: float | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way that computes a block, its results compared.
+
+    Attributes:
+        row: What is known of it.
+        graph: Its work as a CUDA graph; None without a card.
+    """
+
+    row: Row
+    graph: torch.cuda.CUDAGraph | None
 
 
 def compiled(block: nn.Module, way: str) -> Callable:
@@ -129,15 +149,16 @@ def compiled(block: nn.Module, way: str) -> Callable:
     return torch.compile(block, backend="wave", fullgraph=True, options=options)
 
 
-def measured(what: str, way: str, block: nn.Module, given, wanted) -> Row:
+def made(what: str, way: str, block: nn.Module, given, wanted) -> Way:
     call, begun = compiled(block, way), time.perf_counter()
     found = call(*given).float()
     error = float((found - wanted).abs().max() / wanted.abs().max())
-    row = what, way, error, time.perf_counter() - begun
+    row = Row(what, way, error, time.perf_counter() - begun)
     if not ON_CARD:
-        return Row(*row)
-    graph = captured(lambda: call(*given))
-    return Row(*row, microseconds(graph.replay), microseconds(lambda: call(*given)))
+        return Way(row, None)
+    # Now: what is compiled is forgotten before the next way is.
+    (called,) = in_bursts([run := partial(call, *given)])
+    return Way(replace(row, called=called), captured(run))
 
 
 def captured(run: Callable[[], object]) -> torch.cuda.CUDAGraph:
@@ -152,18 +173,40 @@ def captured(run: Callable[[], object]) -> torch.cuda.CUDAGraph:
     return graph
 
 
-def microseconds(run: Callable[[], object]) -> float:
-    """Of a call, the median of bursts."""
-    found = []
+def microseconds(run: Callable[[], object], count: int) -> float:
+    """Of a call, where as many follow each other."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(count):
+        run()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) * 1e3 / count
+
+
+def in_bursts(runs: list[Callable[[], object]]) -> list[float]:
+    """Microseconds of each, the medians of rounds in which all take turns."""
+    counts = [max(1, round(BURST_MS * 1e3 / microseconds(run, 3))) for run in runs]
+    found: list[list[float]] = [[] for _ in runs]
+    rng = np.random.default_rng(0)
     for _ in range(ROUNDS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(BURST):
-            run()
-        end.record()
-        end.synchronize()
-        found.append(start.elapsed_time(end) * 1e3 / BURST)
-    return statistics.median(found)
+        for place in rng.permutation(len(runs)):
+            time.sleep(IDLE_S)
+            runs[place]()
+            torch.cuda.synchronize()
+            found[place].append(microseconds(runs[place], counts[place]))
+    return [statistics.median(each) for each in found]
+
+
+def timed(ways: list[Way]) -> Iterator[Row]:
+    """The rows with what each way takes."""
+    replays = [way.graph.replay for way in ways if way.graph is not None]
+    if not replays:
+        yield from (way.row for way in ways)
+        return
+    for way, run, replayed in zip(ways, replays, in_bursts(replays), strict=True):
+        sustained = microseconds(run, SUSTAINED)
+        yield replace(way.row, replayed=replayed, sustained=sustained)
 
 
 def rows(what: str, batch: int, length: int, ways: list[str]) -> Iterator[Row]:
@@ -174,8 +217,7 @@ def rows(what: str, batch: int, length: int, ways: list[str]) -> Iterator[Row]:
     given = inputs(model, batch, length)
     wanted = block.float()(*(each.float() for each in given))
     block.bfloat16()
-    for way in ways:
-        yield measured(what, way, block, given, wanted)
+    yield from timed([made(what, way, block, given, wanted) for way in ways])
 
 
 def main() -> None:
