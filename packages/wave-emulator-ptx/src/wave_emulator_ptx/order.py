@@ -7,21 +7,19 @@ meet again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_emulator_ptx.loops import ordered
 from wave_emulator_ptx.syntax import Instruction, Name
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Ints
 
 ENDS = frozenset({"ret", "exit"})
-
-Edges = Mapping[int, frozenset[int]]
-"""Where each basic block leads; blocks are known by their first instructions."""
 
 
 def ranks(body: Sequence[Instruction], labels: Mapping[str, int]) -> Ints:
@@ -31,7 +29,7 @@ def ranks(body: Sequence[Instruction], labels: Mapping[str, int]) -> Ints:
     edges = {start: _leads(body, labels, ends[start]) for start in starts}
     found = np.zeros(len(body) + 1, np.int64)
     rank = 0
-    for start in _ordered(starts, edges):
+    for start in ordered(starts, edges):
         for place in range(start, ends[start]):
             found[place] = rank
             rank += 1
@@ -56,72 +54,3 @@ def _leads(
     if last.guard is not None or last.opcode not in {"bra", *ENDS}:
         found.add(end)
     return frozenset(at for at in found if at < len(body))
-
-
-def _ordered(blocks: Iterable[int], edges: Edges) -> list[int]:
-    """Blocks after those that lead to them; those of a loop before what follows it."""
-    found: list[int] = []
-    within = [(iter(_loops(blocks, edges)), edges)]
-    while within:
-        loops, edges = within[-1]
-        loop = next(loops, None)
-        if loop is None:
-            within.pop()
-        elif len(loop) == 1:
-            found += loop
-        else:
-            head = _head(loop, edges)
-            inside = {at: edges[at] & loop - {head} for at in loop}
-            within.append((iter(_loops(loop, inside)), inside))
-    return found
-
-
-def _head(loop: set[int], edges: Edges) -> int:
-    """The block of a loop that is entered from outside."""
-    outside = (targets for at, targets in edges.items() if at not in loop)
-    entered = {target for targets in outside for target in targets & loop}
-    return min(entered or loop)
-
-
-def _loops(blocks: Iterable[int], edges: Edges) -> list[set[int]]:
-    """Sets of blocks that lead to each other, after those that lead to them.
-
-    Kosaraju's algorithm: blocks in order of how late they are left, each with those
-    that reach it.
-    """
-    reverse: dict[int, set[int]] = {at: set() for at in blocks}
-    for at in reverse:
-        for target in edges[at] & reverse.keys():
-            reverse[target].add(at)
-    seen: set[int] = set()
-    left = [each for at in sorted(reverse) for each in _walk(at, edges, reverse, seen)]
-    seen, found = set[int](), list[set[int]]()
-    for at in reversed(left):
-        reached = set(_walk(at, reverse, reverse, seen))
-        if reached:
-            found.append(reached)
-    return found
-
-
-def _walk(
-    start: int,
-    edges: Mapping[int, Iterable[int]],
-    within: Mapping[int, object],
-    seen: set[int],
-) -> list[int]:
-    """Blocks that are reached and not seen before, in the order of leaving them."""
-    if start in seen:
-        return []
-    seen.add(start)
-    found: list[int] = []
-    way = [(start, iter(sorted(edges[start], reverse=True)))]
-    while way:
-        at, targets = way[-1]
-        further = next((t for t in targets if t in within and t not in seen), None)
-        if further is None:
-            way.pop()
-            found.append(at)
-        else:
-            seen.add(further)
-            way.append((further, iter(sorted(edges[further], reverse=True))))
-    return found
