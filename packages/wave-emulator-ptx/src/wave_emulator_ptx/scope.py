@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -269,10 +270,15 @@ def used_by_products(kernel: Kernel) -> list[str]:
         if isinstance(part, Name)
     }
     moves = [each for each in kernel.body if _is_plain_move(each)] if found else []
-    count = -1
-    while len(found) != count:
-        count = len(found)
-        found |= {_text(m, 0): None for m in moves if _text(m, 1) in found}
+    onward: dict[str, list[int]] = defaultdict(list)
+    for at, each in enumerate(moves):
+        onward[_text(each, 1)].append(at)
+    new = list(found)
+    while new:
+        places = sorted(at for name in new for at in onward.pop(name, ()))
+        moved = dict.fromkeys(_text(moves[at], 0) for at in places)
+        new = [name for name in moved if name not in found]
+        found |= dict.fromkeys(new)
     return list(found)
 
 
@@ -285,6 +291,7 @@ def _is_plain_move(instruction: Instruction) -> bool:
     """Whether an instruction copies a register of 32 bits to another one."""
     return (
         instruction.opcode == "mov"
+        and len(instruction.operands) == 2
         and instruction.modifiers[-1:] in {("b32",), ("f32",), ("u32",), ("s32",)}
         and all(isinstance(each, Name) for each in instruction.operands)
     )
