@@ -139,23 +139,38 @@ mov             : pred                                         : r p
 mov             : BITS|INTEGER|f32|f64                         : r v
 mov             : b16|b32|b64                                  : 2|4 v
 mov             : b16|b32|b64                                  : r 2|4
-cvt             : sat? WHOLE WHOLE                             : r v
-cvt             : ROUNDED f16|bf16|f32|f64 WHOLE               : r v
-cvt             : INTEGRAL ftz? sat? WHOLE f32                 : r v
-cvt             : INTEGRAL sat? WHOLE f16|bf16|f64             : r v
-cvt             : INTEGRAL? ftz? sat? f32 f32                  : r v
-cvt             : INTEGRAL? sat? f64 f64                       : r v
-cvt             : INTEGRAL? sat? f16 f16                       : r v
-cvt             : INTEGRAL? bf16 bf16                          : r v
-cvt             : ftz? sat? f32 f16|bf16                       : r v
-cvt             : ftz? sat? f64 f32                            : r v
-cvt             : sat? f64 f16|bf16                            : r v
-cvt             : ROUNDED ftz? sat? f32 f64                    : r v
-cvt             : ROUNDED ftz? sat? f16|bf16 f32               : r v
-cvt             : ROUNDED sat? f16|bf16 f64                    : r v
-cvt             : rn|rz relu f16|bf16 f32                      : r v
-cvt             : rn|rz ftz? f16x2|bf16x2 f32                  : r v v
-cvt             : rn|rz relu? f16x2|bf16x2 f32                 : r v v
+cvt             : WHOLE WHOLE                                    : r v
+cvt             : sat u8|s8 u16|u32|u64|s16|s32|s64              : r v
+cvt             : sat u16|s16 u32|u64|s32|s64                    : r v
+cvt             : sat u32|s32 u64|s64                            : r v
+cvt             : sat u8|u16|u32|u64 s8                          : r v
+cvt             : sat u16|u32|u64 s16                            : r v
+cvt             : sat u32|u64 s32                                : r v
+cvt             : sat u64 s64                                    : r v
+cvt             : sat s8 u8                                      : r v
+cvt             : sat s16 u16                                    : r v
+cvt             : sat s32 u32                                    : r v
+cvt             : sat s64 u64                                    : r v
+cvt             : ROUNDED f16|bf16|f32|f64 WHOLE                 : r v
+cvt             : INTEGRAL ftz? sat? WHOLE f32                   : r v
+cvt             : INTEGRAL sat? WHOLE f16|f64                    : r v
+cvt             : INTEGRAL WHOLE bf16                            : r v
+cvt             : INTEGRAL? ftz? sat? f32 f32                    : r v
+cvt             : INTEGRAL? sat? f64 f64                         : r v
+cvt             : INTEGRAL? sat? f16 f16                         : r v
+cvt             : INTEGRAL? bf16 bf16                            : r v
+cvt             : ftz? sat? f32 f16                              : r v
+cvt             : ftz? f32 bf16                                  : r v
+cvt             : ftz? sat? f64 f32                              : r v
+cvt             : sat? f64 f16                                   : r v
+cvt             : f64 bf16                                       : r v
+cvt             : ROUNDED ftz? sat? f32 f64                      : r v
+cvt             : ROUNDED ftz? sat? f16 f32                      : r v
+cvt             : ROUNDED ftz? bf16 f32                          : r v
+cvt             : ROUNDED sat? f16 f64                           : r v
+cvt             : ROUNDED bf16 f64                               : r v
+cvt             : rn|rz relu f16|bf16 f32                        : r v
+cvt             : rn|rz relu? f16x2|bf16x2 f32                   : r v v
 cvt             : rn|rz [relu? satfinite] f16x2 f32            : r v v
 cvt             : rn [relu? satfinite] e4m3x2|e5m2x2 f32       : r v v
 cvt             : rn [relu? satfinite] e4m3x2|e5m2x2 f16x2     : r v
