@@ -177,7 +177,7 @@ INSTRUCTIONS = [
     ("setp.lt.b32 %p1, %r1, %r2", "`.b32`"),
     ("setp.eq.u32 %p1, %r1, %r2, %p2", "it takes"),
     ("cvt.sat.s32.s16 %r1, %h1", "`.s16`"),
-    ("cvt.rn.sat.bf16.f32 %h1, %f1", "`.sat`"),
+    ("cvt.rn.sat.bf16.f32 %h1, %f1", "`.bf16`"),
     ("setp.eq.f16 %p1|%p2, %h1, %h1", "it takes a register"),
     ("cvt.rn.tf32.f32 %r1, %f1", "`.tf32`"),
     ("cvt.rn.sat.f32.s32 %f1, %r1", "has"),
