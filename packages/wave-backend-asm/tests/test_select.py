@@ -7,7 +7,13 @@ import pytest
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
-from wave_backend_asm.machine.operands import VECTORS, Virtual, is_scalar, signed
+from wave_backend_asm.machine.operands import (
+    SCALARS,
+    VECTORS,
+    Virtual,
+    is_scalar,
+    signed,
+)
 from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.builder import Builder, consecutive
@@ -329,6 +335,19 @@ def test_numbers_that_are_words_are_compared_as_words(limit):
     found = comparison(b, extended_word(b, one), extended_word(b, other))
     assert found.name == "v_cmp_lt_i32_e64"
     assert found.operands[0] == one
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_numbers_of_the_wave_are_compared_by_it(limit):
+    """A number on either side takes no register."""
+    b, one = Builder(), Virtual(1, SCALARS).all
+    word, number = extended_word(b, one), extended_word(b, limit & 0xFFFFFFFF)
+    for sides in ((word, number), (number, word)):
+        assert comparison(b, *sides).name == "s_cselect_b64"
+        test = made(b)[-2]
+        assert test.name == "s_cmp_lt_i32"
+        assert test.operands == tuple(side[0] for side in sides)
+    assert "s_mov_b32" not in [line.name for line in made(b)]
 
 
 def with_upper_word(b, upper):

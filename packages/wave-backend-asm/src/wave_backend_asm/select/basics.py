@@ -71,7 +71,10 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
         if word == "muli" and (power := power_of(two)) is not None:
             return basic(b, "shli", one, power)
     if is_scalar(one) and is_scalar(two):
-        return b.salu(_SALU[word], one, two)
+        found = b.salu(_SALU[word], one, two)
+        if isinstance(two, int) and word in _SHIFTS:
+            return b.mark_shifted(found, Shifted(word, one, two & 0xFFFFFFFF))
+        return found
     if isinstance(two, int) and word in _SHIFTS:
         return _shifted(b, word, one, two & 0xFFFFFFFF)
     return lanes(b, word, one, two)

@@ -133,8 +133,6 @@ def compared(b: Builder, predicate: str, one: Operand, two: Operand) -> Operand:
             return int(_COMPARE[asks](signed(one), signed(two)))
         return int(_COMPARE[asks](one & 0xFFFFFFFF, two & 0xFFFFFFFF))
     if is_scalar(one) and is_scalar(two):
-        if isinstance(one, int):
-            one = b.in_scalar(one)
         b.say(f"s_cmp_{_SCALAR_TESTS[asks]}_{sign}32", (), (one, two))
         return scc_mask(b)
     return lane_test(b, f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}32_e64", one, two)
