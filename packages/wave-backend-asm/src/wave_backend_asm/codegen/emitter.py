@@ -51,6 +51,8 @@ class Emitter(Emission):
         start: what a wave starts with.
         writes_out: whether short loops become their turns, one after the other.
         wrote_out: whether one has.
+        loads_scalars: whether one word for all lanes is loaded to the wave's.
+        loaded_scalars: whether one has been.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Emitter(Emission):
         self.make = instructions
         self.pointers = pointers
         self.writes_out, self.wrote_out = True, False
+        self.loads_scalars, self.loaded_scalars = True, False
         self.memories: dict[int, Memory] = {}
         self.starts = starts_in_lds(graph)
         self.copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]

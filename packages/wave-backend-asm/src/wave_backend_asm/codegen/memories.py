@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.operands import SCALARS, Virtual
+from wave_core.analysis.effects import written_memories
 from wave_core.backends.emission.memories import extents, size, strides
-from wave_core.ops.memory import Allocate
+from wave_core.ops.atomic import Atomic
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.sync import Fence
 
 if TYPE_CHECKING:
     from wave_backend_asm.codegen.emitter import Emitter
@@ -39,6 +42,7 @@ class Memory:
         descriptor: of a buffer; ``None`` in LDS.
         start: bytes in front of it in LDS.
         count: elements, where they are known.
+        steady: whether nobody writes it while the kernel runs.
     """
 
     dtype: DType
@@ -46,6 +50,7 @@ class Memory:
     descriptor: Part | None = None
     start: int = 0
     count: int | None = None
+    steady: bool = False
 
     @property
     def outside(self) -> int:
@@ -77,7 +82,9 @@ def address_of(emit: Emitter, argument: Argument, position: int) -> Descriptor:
     return Descriptor(quad, found)
 
 
-def buffer_of(emit: Emitter, argument: Argument, start: Descriptor) -> Memory:
+def buffer_of(
+    emit: Emitter, argument: Argument, start: Descriptor, *, steady: bool
+) -> Memory:
     """The record of a parameter, with the code that completes its descriptor."""
     kind = argument.memory_type
     shape = extents(emit.graph, kind)
@@ -92,7 +99,9 @@ def buffer_of(emit: Emitter, argument: Argument, start: Descriptor) -> Memory:
     b.say("s_mov_b32", (third,), (b.uniform(records),))
     b.say("s_mov_b32", (fourth,), (_RAW,))
     known = count.constant_value if count.is_constant else None
-    return Memory(kind.dtype, strides(shape), start.quad.all, count=known)
+    return Memory(
+        kind.dtype, strides(shape), start.quad.all, count=known, steady=steady
+    )
 
 
 def reaches(emit: Emitter, argument: Argument) -> bool:
@@ -101,6 +110,21 @@ def reaches(emit: Emitter, argument: Argument) -> bool:
     count = size(extents(emit.graph, kind))
     known = count.is_constant
     return not known or count.constant_value * kind.dtype.bytes < BUFFER_LIMIT
+
+
+def steady_memories(graph: Graph) -> set[int]:
+    """The parameters that stay as they are while the kernel runs, by key.
+
+    These are none where a workgroup may learn that others, or another device, have
+    written something: caches of scalars would not know.
+    """
+    for op in graph.walk():
+        if isinstance(op, Atomic | Fence):
+            return set()
+        if isinstance(op, Read | Write) and op.is_volatile:
+            return set()
+    written = {memory.ident for memory in written_memories(graph.body)}
+    return {parameter.ident for parameter in graph.parameters} - written
 
 
 def starts_in_lds(graph: Graph) -> dict[int, int]:

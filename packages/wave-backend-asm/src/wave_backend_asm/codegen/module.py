@@ -15,6 +15,7 @@ from wave_backend_asm.codegen.memories import (
     address_of,
     buffer_of,
     reaches,
+    steady_memories,
 )
 from wave_backend_asm.machine.instruction import Source
 from wave_backend_asm.machine.program import assembled_program
@@ -111,16 +112,21 @@ class Way:
     Attributes:
         hoists: Values that loops do not change are kept, and not computed again.
         writes_out: Short loops are written out turn by turn.
+        loads_scalars: What all lanes load is in a register of the wave, of which there
+            are fewer.
     """
 
     hoists: bool = True
     writes_out: bool = True
+    loads_scalars: bool = True
 
     def with_less(self, emit: Emitter) -> Way | None:
         """One for fewer registers, if it would have made another program."""
         if emit.wrote_out:
             return replace(self, writes_out=False)
-        return replace(self, hoists=False) if self.hoists and emit.b.asked else None
+        if self.hoists and emit.b.asked:
+            return replace(self, hoists=False)
+        return replace(self, loads_scalars=False) if emit.loaded_scalars else None
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ class Beginning:
             pointers=len(self.parameters), words=self.words, fast_math=fast_math,
         )  # fmt: skip
         emit.geometry, emit.b.hoists = self.geometry, way.hoists
-        emit.writes_out = way.writes_out
+        emit.writes_out, emit.loads_scalars = way.writes_out, way.loads_scalars
         emit.b.locate(graph.location)
         bind_constants(emit, self.constants)
         bind_machine(emit, self.geometry)
@@ -177,7 +183,8 @@ class Beginning:
         # All addresses are asked for before one is waited for.
         starts = [address_of(emit, p, n) for n, p in enumerate(self.parameters)]
         written = {memory.ident for memory in written_memories(graph.body)}
-        bindings = tuple(map(partial(_bound, emit, written), self.parameters, starts))
+        bind = partial(_bound, emit, written, steady_memories(graph))
+        bindings = tuple(map(bind, self.parameters, starts))
         emit.lower(graph.body)
         emit.b.say("s_endpgm")
         geometry = self.geometry
@@ -203,11 +210,14 @@ class Beginning:
 
 
 def _bound(
-    emit: Emitter, written: Collection[int], parameter: Parameter, start: Descriptor
-) -> Binding:
+    emit: Emitter, written: Collection[int], steady: Collection[int],
+    parameter: Parameter, start: Descriptor,
+) -> Binding:  # fmt: skip
     if not reaches(emit, parameter):
         raise emit.missing(parameter, "a buffer reaches less than 2 GiB")
-    emit.memories[parameter.ident] = buffer_of(emit, parameter, start)
+    emit.memories[parameter.ident] = buffer_of(
+        emit, parameter, start, steady=parameter.ident in steady
+    )
     kind = parameter.memory_type
     return Binding(
         parameter.label, kind.dtype.name, extents(emit.graph, kind),

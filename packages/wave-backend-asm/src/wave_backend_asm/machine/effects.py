@@ -48,6 +48,8 @@ def _effects(
         reads.add("vcc")
     if form.unit == "lds" and not _BETWEEN_LANES.fullmatch(name):
         (reads if name.startswith("ds_read") else writes).add("lds")
+    if name.startswith("s_buffer_load"):
+        reads.add("buffers")
     if form.unit == "vmem":
         changes = "_load_" not in name or "sc1" in modifiers
         (writes if changes else reads).add("buffers")

@@ -43,7 +43,7 @@ _FORMS = tuple(
     for expression, form in (
         (_SYNC, Form("sync")),
         (r"s_c?branch\w*", Form("branch")),
-        (r"s_load_\w+", Form("smem", "lgkm", scalar=True)),
+        (r"s_(buffer_)?load_\w+", Form("smem", "lgkm", scalar=True)),
         (r"s_\w+saveexec\w*", Form("salu", reads=EXEC_BITS, writes=EXEC_BITS)),
         (r"s_\w+", Form("salu")),
         (r"ds_write\w+", Form("lds", "lgkm", stored=1)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.codegen.accesses import Address, buffer_address, lds_address
 from wave_backend_asm.codegen.memories import lds_of
-from wave_backend_asm.machine.operands import Operand, Virtual
+from wave_backend_asm.machine.operands import SCALARS, Operand, Virtual, is_scalar
 from wave_backend_asm.select.basics import basic, lane_test
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.data import WORD, Datum
@@ -141,6 +141,9 @@ def _loaded(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> list[Dat
     item = "i8" if memory.dtype.is_bool else element(memory.dtype)
     found: list[Datum] = []
     place = _address(emit, memory, piece)
+    scalar = _scalar_load(emit, memory, piece, place, flags)
+    if scalar is not None:
+        return [Datum(Kind(item, 1), scalar.parts())]
     for start, count in _chunks(memory, piece):
         size = count * memory.dtype.bytes
         words = Virtual(-(-size // 4))
@@ -205,6 +208,25 @@ def _buffer(
         b.say(name, (data,), operands, modifiers)
     else:
         b.say(name, (), (data, *operands), modifiers)
+
+
+def _scalar_load(
+    emit: Emitter, memory: Memory, piece: Piece, place: Address, flags: str
+) -> Virtual | None:
+    """One integer for all lanes, in a register of the wave; ``None`` where it is none.
+
+    What is out of bounds for a load to lanes is so for this one too, and is 0.
+    """
+    one = piece.count == 1 and memory.dtype.is_integer and memory.dtype.bits == WORD
+    steady = memory.steady and not flags and emit.loads_scalars
+    if memory.descriptor is None or not (steady and one and is_scalar(place.lane)):
+        return None
+    b, word = emit.b, Virtual(1, SCALARS)
+    offset = basic(b, "addi", basic(b, "addi", place.lane, place.wave), place.immediate)
+    operands = memory.descriptor, b.in_scalar(offset)
+    b.say("s_buffer_load_dword", (word.all,), operands)
+    emit.loaded_scalars = True
+    return word
 
 
 def _lds_load(
