@@ -140,6 +140,15 @@ def test_a_loop_without_an_end():
         )
 
 
+def test_the_limit_is_that_of_all_workgroups():
+    """Five thousand warps run in more than one batch, each within the limit."""
+    text = f"{HEAD}.visible .entry kernel()\n{{ ret; }}\n"
+    size = {"grid": (5000, 1, 1), "block": (32, 1, 1)}
+    emulate(load(text), [], options=LaunchOptions(limit=5000), **size)
+    with pytest.raises(ExecutionError, match=r"EP0303: .* in 4,999 warp-instructions"):
+        emulate(load(text), [], options=LaunchOptions(limit=4999), **size)
+
+
 def test_many_workgroups_of_odd_blocks():
     text = (
         HEAD

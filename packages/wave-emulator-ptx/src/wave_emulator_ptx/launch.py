@@ -99,10 +99,11 @@ def emulate(
             batch = _batch(program, shape, memory, parameters, shared, chosen, maps)
             fill(batch.shared.data)
             order = None if chosen.order is None else [chosen.order, number]
-            done = run(program, batch, limit=chosen.limit, order=order)
+            done, limit = result.instructions, chosen.limit
+            done = run(program, batch, done=done, limit=limit, order=order)
             result = LaunchResult(
                 _merged(result.reports, list(batch.reports.values())),
-                result.instructions + done,
+                done,
                 result.warps + len(shape.workgroups) * shape.warps,
             )
         return result

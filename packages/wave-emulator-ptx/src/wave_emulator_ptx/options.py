@@ -15,7 +15,7 @@ class LaunchOptions:
         hazards: look for races, unwritten memory and early uses of copies.
         poison: ordinals of array arguments whose bytes count as unwritten.
         order: seed of a random order of the warps; None for all together.
-        limit: of warp-instructions of a batch of workgroups.
+        limit: of warp-instructions of the launch.
     """
 
     hazards: bool = True

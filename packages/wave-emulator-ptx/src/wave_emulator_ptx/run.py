@@ -22,23 +22,25 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.program import Program
 
 
-def run(program: Program, batch: Batch, *, limit: int, order: list[int] | None) -> int:
+def run(
+    program: Program, batch: Batch, *, done: int, limit: int, order: list[int] | None
+) -> int:
     """Execute until all threads have ended.
 
     Args:
         program: what they execute.
         batch: the threads.
-        limit: of warp-instructions.
+        done: warp-instructions that the launch has executed before.
+        limit: of those of the launch.
         order: seeds of a random order of the warps; None for all together.
 
     Returns:
-        Executed warp-instructions.
+        Warp-instructions that the launch has executed now.
 
     Raises:
         ExecutionError: EP0303, the limit; EP0304, all threads wait for ever.
     """
     source = np.random.default_rng(order) if order is not None else None
-    done = 0
     while True:
         _release(batch)
         if source is not None:
