@@ -36,9 +36,9 @@ Size: TypeAlias = "tuple[int, int, int]"
 
 @dataclass(frozen=True)
 class Arrival:
-    """Threads that passed a barrier without waiting, and what their warps had seen."""
+    """How many threads passed a barrier without waiting, and what they had seen."""
 
-    threads: Ints
+    threads: int
     told: Ints
 
 
@@ -137,8 +137,8 @@ class Batch:
     place: Ints = field(init=False)
     waits: Ints = field(init=False)
     wanted: Ints = field(init=False)
-    arrived: dict[tuple[int, int], list[Arrival]] = field(
-        default_factory=dict[tuple[int, int], "list[Arrival]"]
+    arrived: dict[tuple[int, int], Arrival] = field(
+        default_factory=dict[tuple[int, int], Arrival]
     )
     asleep: Ints = field(init=False)
     refused: Ints = field(init=False)

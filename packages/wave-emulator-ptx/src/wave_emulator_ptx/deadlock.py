@@ -44,5 +44,7 @@ def _row(program: Program, batch: Batch, place: int, threads: Ints) -> str:
         used = ", ".join(map(str, limits[: batch.shape.warps]))
         text += f", for registers: threads of its workgroup's warps have {used}"
     elif number >= 0:
-        text += f", where {batch.barriers.all[number].state()}"
+        barrier = batch.barriers.numbered(number)
+        state = barrier.state() if barrier else "the barrier was invalidated"
+        text += f", where {state}"
     return text

@@ -32,8 +32,8 @@ class MemoryBarrier:
         pending: arrivals that this phase lacks.
         expected: bytes that this phase lacks.
         phase: how many are complete.
-        told: what those who arrived in this phase did and had seen.
-        heard: what is known when the last complete phase is.
+        told: what those who arrived in this phase did and had seen, once any did.
+        heard: what is known when the last complete phase is, once one is.
     """
 
     number: int
@@ -62,13 +62,13 @@ class MemoryBarriers:
     """Those of a batch of workgroups.
 
     Attributes:
-        all: that ever were, by number.
+        begun: how many ever were.
         version: changes with every change of one.
     """
 
     def __init__(self, clocks: Clocks) -> None:
         """None is initialised."""
-        self.all: list[MemoryBarrier] = []
+        self.begun = 0
         self.version = 0
         self._clocks = clocks
         self._live: dict[Key, MemoryBarrier] = {}
@@ -79,6 +79,11 @@ class MemoryBarriers:
     def find(self, key: Key) -> MemoryBarrier | None:
         """The barrier that is there."""
         return self._live.get(key)
+
+    def numbered(self, number: int) -> MemoryBarrier | None:
+        """That of a number, unless it was invalidated, or another is in its place."""
+        live = self._live.values()
+        return next((each for each in live if each.number == number), None)
 
     def of(self, workgroup: int) -> list[MemoryBarrier]:
         """Those of a workgroup."""
@@ -93,10 +98,10 @@ class MemoryBarriers:
             self._clocks.widen(self._columns[key])
         clock = int(self._clocks.clock[owner // 32])
         made = MemoryBarrier(
-            len(self.all), key, self._columns[key], count, owner, clock, pending=count
+            self.begun, key, self._columns[key], count, owner, clock, pending=count
         )
         self._live[key] = made
-        self.all.append(made)
+        self.begun += 1
         self.version += 1
 
     def end(self, key: Key) -> None:
@@ -111,7 +116,7 @@ class MemoryBarriers:
 
     def arrive(self, at: MemoryBarrier, count: int, told: Ints) -> bool:
         """Threads arrive; whether that ends the phase."""
-        at.told.append(told)
+        at.told = [self._clocks.joined([*at.told, told])]
         at.pending -= count
         return self._settled(at)
 

@@ -199,8 +199,8 @@ def _release(batch: Batch) -> None:
 
 
 def _release_one(batch: Batch, group: int, barrier: int, waiting: Ints) -> None:
-    announced = batch.arrived.get((group, barrier), [])
-    arrived = len(waiting) + sum(len(each.threads) for each in announced)
+    announced = batch.arrived.get((group, barrier))
+    arrived = len(waiting) + (announced.threads if announced else 0)
     wanted = int(batch.wanted[waiting].max())
     if not wanted:
         mine = batch.workgroup(batch.all) == group
@@ -211,5 +211,5 @@ def _release_one(batch: Batch, group: int, barrier: int, waiting: Ints) -> None:
     batch.barriers.publish(waiting)
     batch.waits[waiting] = -1
     warps = np.unique(waiting // LANES)
-    told = [batch.clocks.announce(warps), *(each.told for each in announced)]
+    told = [batch.clocks.announce(warps), *([announced.told] if announced else [])]
     batch.clocks.hear(warps, batch.clocks.joined(told))

@@ -115,10 +115,18 @@ def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
         for group, barrier in np.unique(np.stack([groups, numbers]), axis=1).T:
             mine = threads[(groups == group) & (numbers == barrier)]
             told = batch.clocks.announce(np.unique(mine // LANES))
-            key = int(group), int(barrier)
-            batch.arrived.setdefault(key, []).append(Arrival(mine, told))
+            _arrive(batch, (int(group), int(barrier)), Arrival(len(mine), told))
 
     return step
+
+
+def _arrive(batch: Batch, key: tuple[int, int], new: Arrival) -> None:
+    """Threads pass a barrier; of all who did only the sum is kept."""
+    before = batch.arrived.get(key)
+    if before:
+        told = batch.clocks.joined([before.told, new.told])
+        new = Arrival(before.threads + new.threads, told)
+    batch.arrived[key] = new
 
 
 def _wrong(numbers: Array, counts: Array) -> str:
