@@ -241,6 +241,21 @@ def test_reductions(operation, function, name):
 
 
 @pytest.mark.parametrize(
+    ("operation", "wanted"),
+    [("min", [2, 2, 0x7FFF]), ("max", [2, 2, 0x7FFF]), ("add", [0x7FFF] * 3)],
+)
+def test_a_reduction_prefers_numbers(operation, wanted):
+    nothing = [2, 0x7E01, 0xFE01], [0x7E00, 2, 0xFC01]
+    array, given = (np.tile(np.array(each, np.uint16), (4, 8)) for each in nothing)
+    text = text_of(
+        OUT, 2, operation="cp.reduce.async.bulk.tensor", words=f".{operation}.tile"
+    )
+    tensor = map_of(array.view(np.float16), (24, 4), "f16")
+    assert launch(text, tensor, given, (0, 0)).reports == []
+    assert array[0, :3].tolist() == wanted
+
+
+@pytest.mark.parametrize(
     ("operation", "name", "dtype"),
     [
         ("min", "f32", np.float32),

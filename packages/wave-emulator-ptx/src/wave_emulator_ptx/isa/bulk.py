@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
+from wave_emulator_ptx import floats
 from wave_emulator_ptx.batch import LANES, Batch, Reader, Step
 from wave_emulator_ptx.flights import Arriving, Leaving
 from wave_emulator_ptx.isa.access import MESSAGES, PARAMETERS, SHARED, tell
@@ -50,6 +51,12 @@ REDUCTIONS: dict[str, Any] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
+FLOAT_REDUCTIONS: dict[str, Any] = {
+    "add": np.add,
+    "min": floats.lesser,
+    "max": floats.greater,
+}
+"""A number beats NaN, and no sum is flushed, as was seen on an H200."""
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
@@ -310,9 +317,12 @@ def _missed(batch: Batch, at: Instruction, outside: bool, unwritten: bool) -> No
 def _combined(old: Bytes, new: Bytes, name: str, operation: str) -> Bytes:
     kind: Any = ml_dtypes.bfloat16 if name == "bf16" else ELEMENTS[name]
     pair: list[Any] = [np.ascontiguousarray(each).view(kind) for each in (old, new)]
+    is_float = "f" in name
+    function = (FLOAT_REDUCTIONS if is_float else REDUCTIONS)[operation]
     with np.errstate(all="ignore"):
-        found: Bytes = REDUCTIONS[operation](*pair).astype(kind).view(np.uint8)
-    return found
+        found = function(*pair)
+    bits: Bytes = (floats.one_nan(found) if is_float else found).view(np.uint8)
+    return bits
 
 
 # ------------------------------------------------------------------ copies

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wave_emulator_ptx import floats
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import Place, load, load_used, place, store
 from wave_emulator_ptx.isa.arithmetic import kind_of, values
+from wave_emulator_ptx.memory import FIRST
 from wave_emulator_ptx.syntax import SINK, Instruction, Operand, Tuple
 
 if TYPE_CHECKING:
@@ -140,12 +142,29 @@ def bind_atomic(instruction: Instruction, scope: Scope) -> Step:
             mine = threads[turn], addresses[turn]
             bits = load(batch, at, *mine).view(kind.words)[:, 0]
             found[turn] = bits
+            old, rest = kind.decode(bits), [each[turn] for each in given]
             with np.errstate(all="ignore"):
-                now = update(kind.decode(bits), *(each[turn] for each in given))
+                now = (
+                    _sum(kind, old, rest[0], mine[1])
+                    if kind.kind == "f"
+                    else update(old, *rest)
+                )
             store(batch, at, *mine, _as_bytes(kind.encode(np.asarray(now))[:, None]))
         write(batch, chosen, found)
 
     return step
+
+
+def _sum(kind: Type, a: Array, b: Array, addresses: Ints) -> Array:
+    """Sums of floats. Of f32, global memory alone flushes subnormal ones.
+
+    Source: section 9.7.13.5 of the PTX ISA.
+    """
+    found = a + b
+    if kind.name == "f32":
+        flushed = floats.flush(floats.flush(a) + floats.flush(b))
+        found = np.where(addresses >= FIRST, flushed, found)
+    return floats.one_nan(found)
 
 
 def _spread(given: Array, threads: int) -> Array:
