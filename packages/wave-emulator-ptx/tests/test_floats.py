@@ -51,6 +51,19 @@ def test_products_and_addends_of_zero_have_the_sign_of_both(name):
     assert np.signbit(found).tolist() == [False, False, False, True]
 
 
+def test_reciprocals_of_the_largest_divisors_are_zero():
+    edge = np.float32(2.0**126)
+    above = np.nextafter(edge, np.float32(np.inf))
+    a = np.array([3e38, -3e38, np.inf, np.nan, 3e38, 3e38, np.inf], np.float32)
+    b = np.array([above, above, -above, above, edge, np.inf, edge], np.float32)
+    found = elementwise("div.approx.f32 %r, %x, %y;", [a, b], np.float32)
+    wanted = [0.0, -0.0, np.nan, np.nan, np.float32(3e38) / edge, 0.0, np.inf]
+    np.testing.assert_array_equal(found, np.array(wanted, np.float32))
+    assert np.signbit(found[:2]).tolist() == [False, True]
+    whole = elementwise("div.full.f32 %r, %x, %y;", [a, b], np.float32)
+    np.testing.assert_array_equal(whole[0], a[0] / above)
+
+
 def test_the_sign_of_a_number_goes_to_what_is_none():
     signs = np.array([1.0, -1.0], np.float32)
     nothing = np.array([0xFFB639D6, 0x7FB639D6], np.uint32)

@@ -232,12 +232,23 @@ def _directed(mode: str) -> Two:
     return lambda a, b: floats.directed_sum(a, b, mode)
 
 
+def _times_reciprocal(a: Array, b: Array) -> Array:
+    """``div.approx`` of f32: reciprocals of what is beyond 2**126 are zero.
+
+    Source: section 9.7.3.8 of the PTX ISA.
+    """
+    beyond = (np.abs(b) > np.float32(2.0**126)) & np.isfinite(b)
+    return np.where(beyond, a * np.copysign(np.float32(0), b), a / b)
+
+
 def _as_asked(function: Function, instruction: Instruction, kind: Type) -> Function:
     """A float operation with the flushes, limits and roundings of its modifiers."""
     asked = set(instruction.modifiers)
     ftz = "ftz" in asked and kind.values == np.float32
     for mode in asked & DIRECTED:
         function = _directed(mode)
+    if instruction.opcode == "div" and "approx" in asked:
+        function = _times_reciprocal
 
     def run(*operands: Array) -> Array:
         if ftz:
