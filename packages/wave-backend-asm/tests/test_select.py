@@ -140,6 +140,36 @@ def test_what_does_more_than_to_give_a_result_stays(name, modifiers):
     assert without_unread(lines) == lines
 
 
+def of_the_wave(*rows):
+    """Instructions whose results nobody reads, and one that is wanted."""
+    made = [Instruction(name, (), (1, 2)) if name.startswith("s_cmp")
+            else Instruction(name, (Virtual(1, SCALARS).all,), (1, 2))
+            for name in rows]  # fmt: skip
+    return [*made, Instruction("s_barrier")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [
+        (("s_cmp_lt_i32", "s_cmp_eq_u32"), ("s_cmp_eq_u32",)),  # behind it is anything
+        (("s_cmp_lt_i32", "s_cselect_b32", "s_add_i32"), ("s_add_i32",)),
+        (("s_and_b32", "s_mul_i32", "s_mov_b32"), ("s_and_b32",)),
+        (("s_and_b32", "s_addc_u32"), ("s_and_b32", "s_addc_u32")),
+    ],
+)
+def test_what_the_wave_computes_for_nobody_is_left_out(rows, left):
+    found = without_unread(of_the_wave(*rows))
+    assert [line.name for line in found] == [*left, "s_barrier"]
+
+
+def test_a_condition_that_a_jump_asks_for_stays():
+    asked = Instruction("s_cmp_lt_i32", (), (1, 2))
+    again = Instruction("s_cmp_lt_i32", (), (1, 2))
+    jump = Instruction("s_cbranch_scc1", target=".Lthere")
+    assert without_unread([asked, jump, again, jump]) == [asked, jump, again, jump]
+    assert without_unread([asked, again, jump]) == [again, jump]
+
+
 def test_a_result_in_a_register_with_a_name_stays():
     value = Virtual().all
     results = (value, "vcc")

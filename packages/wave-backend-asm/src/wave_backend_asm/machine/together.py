@@ -30,7 +30,7 @@ def grouped(operations: Sequence[Operation]) -> list[tuple[Operation, ...]]:
     for at, each in enumerate(operations):
         if not isinstance(each, Instruction):
             continue
-        if each.name.startswith(_ASKS):
+        if asks(each):
             joined[_answer(operations, at) + 1 : at + 1] = [True] * (
                 at - _answer(operations, at)
             )
@@ -57,11 +57,20 @@ def _answer(operations: Sequence[Operation], at: int) -> int:
     """Who makes the condition that an operation reads; else the first of all."""
     for number in reversed(range(at)):
         each = operations[number]
-        if not isinstance(each, Instruction) or form_of(each.name).unit != "salu":
-            continue
-        if not each.name.startswith(_ANSWERS_NOT):
+        if isinstance(each, Instruction) and answers(each):
             return number
     return 0
+
+
+def asks(operation: Instruction) -> bool:
+    """Whether an instruction reads the condition of the wave."""
+    return operation.name.startswith(_ASKS)
+
+
+def answers(operation: Instruction) -> bool:
+    """Whether an instruction writes the condition of the wave."""
+    unit = form_of(operation.name).unit
+    return unit == "salu" and not operation.name.startswith(_ANSWERS_NOT)
 
 
 def _restored(operations: Sequence[Operation], at: int) -> int:

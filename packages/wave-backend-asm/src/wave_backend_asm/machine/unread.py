@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction, Label
+from wave_backend_asm.machine.together import answers, asks
 
 if TYPE_CHECKING:
     from wave_backend_asm.code import Value
@@ -22,11 +23,13 @@ def without_unread(lines: Sequence[Line]) -> list[Line]:
     kept = [*reversed(lines)]
     while True:
         found: list[Line] = []
+        asked = True  # behind the last line, as behind a label, is anything
         for line in kept:
-            if _idle(line, reads):
+            if _idle(line, reads, asked=asked):
                 reads.subtract(_read(line))
-            else:
-                found.append(line)
+                continue
+            found.append(line)
+            asked = _asked(line, behind=asked)
         if len(found) == len(kept):
             return [*reversed(found)]
         kept = found
@@ -36,27 +39,41 @@ def _read(line: Line) -> list[Value]:
     return [] if isinstance(line, Label) else [part.value for part in line.uses]
 
 
-def _idle(line: Line, reads: Counter[Value]) -> bool:
+def _asked(line: Line, *, behind: bool) -> bool:
+    """Whether somebody reads the condition that the wave has in front of a line."""
+    if isinstance(line, Label):
+        return True
+    if not isinstance(line, Instruction):
+        return behind
+    return bool(line.target) or asks(line) or (behind and not answers(line))
+
+
+def _idle(line: Line, reads: Counter[Value], *, asked: bool) -> bool:
     if isinstance(line, Label):
         return False
-    defines = line.defines
-    for part in defines:
+    for part in line.defines:
         if reads[part.value]:
             return False
     if not isinstance(line, Instruction):
         return True
-    registers = all(isinstance(each, Part) for each in line.results)
-    return bool(defines) and registers and _only_computes(line.name, line.modifiers)
+    if not all(isinstance(each, Part) for each in line.results):
+        return False
+    if form_of(line.name).unit == "salu":
+        return _computes_for_the_wave(line) and not (asked and answers(line))
+    return bool(line.defines) and _only_computes(line.name, line.modifiers)
+
+
+def _computes_for_the_wave(line: Instruction) -> bool:
+    """Whether the result and the condition are all that an instruction gives."""
+    gives = bool(line.defines) or line.name.startswith("s_cmp_")
+    return gives and not form_of(line.name).writes
 
 
 @cache
 def _only_computes(name: str, modifiers: str) -> bool:
-    """Whether all that an instruction does is to give a result.
-
-    Instructions of the wave do more: they say something about it in its condition.
-    """
+    """Whether all that an instruction does is to give a result."""
     form = form_of(name)
     if form.unit in ("valu", "mfma"):
         return not form.writes
-    plain = name.startswith(("ds_read", "buffer_load"))
+    plain = name.startswith(("ds_read", "buffer_load", "s_buffer_load"))
     return plain and not modifiers.endswith(" lds") and "sc1" not in modifiers
