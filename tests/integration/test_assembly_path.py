@@ -325,6 +325,24 @@ def test_words_are_in_the_order_of_their_numbers(session, order, dtype):
     same_bits(session, kernel, (a.contiguous(), b.contiguous()), "gfx942")
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("most", [-1, 0, 99, 100, 2**31 - 1])
+def test_words_are_in_a_range_as_in_the_simulator(session, most, chip):
+    """From 0 up to a number, in both orders, and in the range that is left."""
+
+    def joined_by(a, b):
+        zero, limit = (tkl.Register[M, N, tkl.i32](number) for number in (0, most))
+        one = tkw.cast((a >= zero) & (a <= limit), tkl.i32)
+        two = tkw.cast((limit >= b) & (zero <= b), tkl.i32)
+        return one * 4 + two * 2 + tkw.cast((a >= zero) & (b <= limit), tkl.i32)
+
+    ends = torch.tensor(ENDS, dtype=torch.int32)
+    a, b = torch.meshgrid(ends, ends, indexing="ij")
+    same_bits(
+        session, joined(tkl.i32, joined_by), (a.contiguous(), b.contiguous()), chip
+    )
+
+
 BYTES = {
     "f8e5m2": torch.float8_e5m2, "f8e4m3fn": torch.float8_e4m3fn,
     "f8e5m2fnuz": torch.float8_e5m2fnuz, "f8e4m3fnuz": torch.float8_e4m3fnuz,

@@ -413,3 +413,52 @@ def test_numbers_beyond_words_are_compared_by_both(limit):
     pair = limit & 0xFFFFFFFF, limit >> 32 & 0xFFFFFFFF
     found = comparison(b, extended_word(b, Virtual().all), pair)
     assert found.name == "v_cmp_lt_i64_e64"
+
+
+def both(predicates, limits, files, order):
+    """The instructions that compare a word with two numbers, where both hold."""
+    b, kind = Builder(), Kind("i32")
+    make = AsmInstructions(b, "gfx942")
+    word = b.of(kind, (Virtual(1, files).all,))
+    masks = []
+    for predicate, limit in zip(predicates, limits, strict=True):
+        sides = [word, b.of(kind, (limit & 0xFFFFFFFF,))]
+        masks.append(make.compare(predicate, kind, *sides[::order]))
+    mask = b.words(make.apply("andi", Kind("i1"), *masks))[0]
+    last = Instruction("s_and_saveexec_b64", (Virtual(2, SCALARS).all,), (mask,))
+    names = [line.name for line in without_unread([*made(b), last])]
+    return [name for name in names if "_cmp_" in name]
+
+
+@pytest.mark.parametrize("files", [VECTORS, SCALARS])
+@pytest.mark.parametrize("limit", [0, 99, 2**31 - 1])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_word_from_0_up_to_a_number_is_one_comparison(files, limit, order):
+    wanted = "v_cmp_ge_u32_e64" if files == VECTORS else "s_cmp_ge_u32"
+    predicates, limits = ("sge", "sle")[::order], (0, limit)
+    assert both(predicates, limits, files, order) == [wanted]
+    assert both(predicates[::-1], limits[::-1], files, order) == [wanted]
+
+
+OTHERS = [
+    (("sge", "sle"), (0, -1)), (("sge", "sle"), (0, -(2**31))),
+    (("sge", "sle"), (1, 99)), (("sge", "sle"), (-1, 99)),
+    (("sgt", "sle"), (0, 99)), (("sge", "sge"), (0, 99)), (("sle", "sle"), (0, 99)),
+    (("uge", "sle"), (0, 99)), (("sge", "ule"), (0, 99)), (("sge", "ne"), (0, 99)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("predicates", "limits"), OTHERS)
+@pytest.mark.parametrize("files", [VECTORS, SCALARS])
+def test_other_comparisons_are_two(files, predicates, limits):
+    assert len(both(predicates, limits, files, 1)) == 2
+
+
+def test_comparisons_of_two_words_are_two():
+    b, kind = Builder(), Kind("i32")
+    make = AsmInstructions(b, "gfx942")
+    one, two = (b.of(kind, words(1)) for _ in range(2))
+    zero, most = (b.of(kind, (number,)) for number in (0, 99))
+    masks = make.compare("sge", kind, one, zero), make.compare("sge", kind, most, two)
+    make.apply("andi", Kind("i1"), *masks)
+    assert made(b)[-1].name == "s_and_b64"

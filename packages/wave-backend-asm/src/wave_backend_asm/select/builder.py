@@ -64,6 +64,14 @@ class Shifted(NamedTuple):
     first: int = 0
 
 
+class Compared(NamedTuple):
+    """What a mask says of two words: a predicate of integers, and its sides."""
+
+    predicate: str
+    one: Operand
+    two: Operand
+
+
 _ONE_OPERAND = ("v_mov_b32", "v_cvt_")
 
 
@@ -90,6 +98,7 @@ class Builder(Regions[Line]):
         self._uniform: set[Operand] = set()
         self._halves: dict[Operand, tuple[Operand, int]] = {}
         self._shifted: dict[Operand, Shifted] = {}
+        self._compared: dict[Operand, Compared] = {}
 
     # ---- names
 
@@ -306,6 +315,15 @@ class Builder(Regions[Line]):
         """A mask that holds in all lanes, or in none."""
         self._uniform.add(mask)
         return mask
+
+    def mark_compared(self, mask: Operand, row: Compared) -> Operand:
+        """A mask that says how words are related."""
+        self._compared[mask] = row
+        return mask
+
+    def compared(self, mask: Operand) -> Compared | None:
+        """What a mask says of words, if it is so."""
+        return self._compared.get(mask)
 
     def is_uniform(self, mask: Operand) -> bool:
         """Whether a mask holds in all lanes or in none."""

@@ -17,7 +17,13 @@ from wave_backend_asm.select.data import WORD, Datum, number_bits, repeated
 from wave_backend_asm.select.doubles import DOUBLES, compared_doubles
 from wave_backend_asm.select.floats import EXACT, FAST, TESTS, halves
 from wave_backend_asm.select.functions import function
-from wave_backend_asm.select.integers import compared, compared_wide, integer, wide
+from wave_backend_asm.select.integers import (
+    compared,
+    compared_wide,
+    integer,
+    wide,
+    within,
+)
 from wave_backend_asm.select.missing import MissingError
 from wave_backend_asm.select.packed import packed
 from wave_backend_asm.select.vectors import element, elements, joined, part_of
@@ -142,6 +148,9 @@ class AsmInstructions:
             return one
         if isinstance(two, int) and word != "xori":
             return two
+        bounded = within(self.b, one, two) if word == "andi" else None
+        if bounded is not None:
+            return bounded
         both = self.b.is_uniform(one) and self.b.is_uniform(two)
         masks = [self.b.mask(each) for each in (one, two)]
         found = self.b.salu(_LOGIC[word], *masks, width=2)

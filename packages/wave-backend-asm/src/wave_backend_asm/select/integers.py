@@ -13,7 +13,7 @@ from wave_backend_asm.machine.operands import (
     signed,
 )
 from wave_backend_asm.select.basics import basic, lane_test, lanes
-from wave_backend_asm.select.builder import Shifted
+from wave_backend_asm.select.builder import Compared, Shifted
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
 from wave_backend_asm.select.long_division import divided
@@ -134,8 +134,11 @@ def compared(b: Builder, predicate: str, one: Operand, two: Operand) -> Operand:
         return int(_COMPARE[asks](one & 0xFFFFFFFF, two & 0xFFFFFFFF))
     if is_scalar(one) and is_scalar(two):
         b.say(f"s_cmp_{_SCALAR_TESTS[asks]}_{sign}32", (), (one, two))
-        return scc_mask(b)
-    return lane_test(b, f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}32_e64", one, two)
+        found = scc_mask(b)
+    else:
+        name = f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}32_e64"
+        found = lane_test(b, name, one, two)
+    return b.mark_compared(found, Compared(predicate, one, two))
 
 
 def scc_mask(b: Builder) -> Operand:
@@ -143,6 +146,31 @@ def scc_mask(b: Builder) -> Operand:
     mask = Virtual(2, SCALARS).all
     b.say("s_cselect_b64", (mask,), (-1, 0))
     return b.mark_uniform(mask)
+
+
+def within(b: Builder, one: Operand, two: Operand) -> Operand | None:
+    """Whether a word is from 0 up to a number, where two masks say that together.
+
+    Without a sign, words below 0 are beyond every number with one. It is one comparison
+    for two and what joins them; ``None`` where they say something else.
+    """
+    rows = _at_least(b, one), _at_least(b, two)
+    for low, high in (rows, rows[::-1]):
+        if low is None or high is None or low[1] != 0 or low[0] != high[1]:
+            continue
+        most, word = high
+        if isinstance(most, int) and signed(most) >= 0:
+            return compared(b, "uge", most, word)
+    return None
+
+
+def _at_least(b: Builder, mask: Operand) -> tuple[Operand, Operand] | None:
+    """Two words of which a mask says that the first is not less, with a sign."""
+    row = b.compared(mask)
+    if row is None or row.predicate not in ("sge", "sle"):
+        return None
+    _, one, two = row
+    return (one, two) if row.predicate == "sge" else (two, one)
 
 
 def compared_wide(b: Builder, predicate: str, one: Pair, two: Pair) -> Operand:
