@@ -10,6 +10,7 @@ import numpy as np
 
 from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints, Selection
 from wave_emulator_ptx.errors import Report
+from wave_emulator_ptx.under_way import UnderWay
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.clocks import Clocks
@@ -59,6 +60,11 @@ class Copy:
     where: Ints
     values: Bytes
     line: int
+
+    @property
+    def kept_bytes(self) -> int:
+        """Of the host: two numbers of each thread, an address and a value a byte."""
+        return self.threads.nbytes * 2 + self.where.nbytes + self.values.nbytes
 
     def part(self, chosen: Bools) -> Copy:
         """That of some of the threads."""
@@ -119,7 +125,7 @@ class Batch:
         limits: registers that a thread of each warp may use, once one asked for others.
         arrived_in: the phase of the cluster's barrier in which a thread arrived.
         group: the group of copies that each thread fills, counted from 0.
-        copies: in flight, in the order in which they began.
+        copies: of single threads in flight.
         reports: hazards, by instruction and code.
     """
 
@@ -146,7 +152,7 @@ class Batch:
     limits: Ints = field(init=False)
     arrived_in: Ints = field(init=False)
     group: Ints = field(init=False)
-    copies: list[Copy] = field(default_factory=list[Copy])
+    copies: UnderWay[Copy] = field(default_factory=UnderWay[Copy])
     reports: dict[tuple[str, int], Report] = field(
         default_factory=dict[tuple[str, int], Report]
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from wave_emulator_ptx.under_way import UnderWay
+
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Bytes, Ints
     from wave_emulator_ptx.memory_barriers import Key
@@ -35,6 +37,11 @@ class Arriving:
     fetch: Fetch
     size: int
 
+    @property
+    def kept_bytes(self) -> int:
+        """Of the host."""
+        return self.chunks.nbytes
+
 
 @dataclass
 class Leaving:
@@ -58,6 +65,11 @@ class Leaving:
     is_read: bool = False
     is_put: bool = False
 
+    @property
+    def kept_bytes(self) -> int:
+        """Of the host: 8 for the number of a chunk, 16 for its bytes."""
+        return self.chunks.nbytes * 3
+
     def write(self) -> None:
         """Write to global memory, once."""
         if not self.is_put:
@@ -72,13 +84,13 @@ class Flights:
     Attributes:
         maps: of the launch, by number.
         haste: how likely a copy arrives before it has to, at each step.
-        arriving: to shared memory, in the order in which they began.
-        leaving: from it, likewise.
+        arriving: to shared memory.
+        leaving: from it.
         committed: groups that each thread has closed.
     """
 
     maps: list[PlacedMap]
     haste: float = 0
-    arriving: list[Arriving] = field(default_factory=list[Arriving])
-    leaving: list[Leaving] = field(default_factory=list[Leaving])
+    arriving: UnderWay[Arriving] = field(default_factory=UnderWay[Arriving])
+    leaving: UnderWay[Leaving] = field(default_factory=UnderWay[Leaving])
     committed: dict[int, int] = field(default_factory=dict[int, int])

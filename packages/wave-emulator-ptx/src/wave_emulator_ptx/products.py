@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_emulator_ptx.under_way import UnderWay
+
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array, Bools, Ints, Selection
 
@@ -33,6 +35,11 @@ class Reading:
     left: Bools
     line: int
 
+    @property
+    def kept_bytes(self) -> int:
+        """Of the host."""
+        return self.chunks.nbytes
+
 
 class Products:
     """Registers that products use, each a row, and what is under way.
@@ -49,7 +56,7 @@ class Products:
         self.bank = np.zeros((rows, threads), np.uint32)
         self.committed = np.zeros(threads, np.int64)
         self.done = np.zeros(threads, np.int64)
-        self.readings: list[Reading] = []
+        self.readings = UnderWay[Reading]()
         self._due = np.zeros((rows, threads), np.int64)
         self._input = np.zeros((rows, threads), np.bool_)
         self._touched = np.ones((rows, threads), np.bool_)

@@ -96,7 +96,7 @@ def _bind_wait(instruction: Instruction, *, only_read: bool) -> Step:
     def step(batch: Batch, chosen: Selection) -> None:
         waiting = set(batch.ordinals(chosen).tolist())
         flights, left = batch.flights, list[Leaving]()
-        for each in flights.leaving:
+        for each in flights.leaving.works:
             last = flights.committed.get(each.thread, 0) - groups
             if each.thread in waiting and each.group < last:
                 _has_read(batch, each)
@@ -104,7 +104,7 @@ def _bind_wait(instruction: Instruction, *, only_read: bool) -> Step:
                     each.write()
             if not (each.is_put and each.is_read):
                 left.append(each)
-        flights.leaving[:] = left
+        flights.leaving.leave(left)
 
     return step
 
@@ -120,7 +120,7 @@ def _has_read(batch: Batch, flight: Leaving) -> None:
 def end(batch: Batch, threads: Ints) -> None:
     """Threads end: what they copy from shared memory has to be read by then."""
     ended = set(threads.tolist())
-    for each in batch.flights.leaving:
+    for each in batch.flights.leaving.works:
         if each.thread in ended and not each.is_read:
             message = "its thread ends before it waits for shared memory to be read"
             batch.report(each.instruction, "EP0507", message, np.array([each.thread]))
@@ -132,26 +132,29 @@ def end(batch: Batch, threads: Ints) -> None:
 def land_some(batch: Batch, source: np.random.Generator) -> None:
     """By chance, a copy arrives now."""
     flights = batch.flights
-    if flights.arriving and source.random() < flights.haste:
-        _land(batch, flights.arriving.pop(int(source.integers(len(flights.arriving)))))
-    if flights.leaving and source.random() < flights.haste:
-        flights.leaving[int(source.integers(len(flights.leaving)))].write()
+    arriving, leaving = flights.arriving, flights.leaving
+    if arriving.works and source.random() < flights.haste:
+        _land(batch, arriving.take(int(source.integers(len(arriving.works)))))
+    if leaving.works and source.random() < flights.haste:
+        leaving.works[int(source.integers(len(leaving.works)))].write()
 
 
 def land_next(batch: Batch) -> bool:
     """The oldest copy to each workgroup arrives; whether there was one."""
-    flights, seen = batch.flights, set[int]()
-    for each in list(flights.arriving):
-        if each.barrier[0] not in seen:
-            seen.add(each.barrier[0])
-            flights.arriving.remove(each)
-            _land(batch, each)
-    return bool(seen)
+    arriving, first = batch.flights.arriving, dict[int, Arriving]()
+    for each in arriving.works:
+        first.setdefault(each.barrier[0], each)
+    arriving.leave(
+        each for each in arriving.works if each is not first[each.barrier[0]]
+    )
+    for each in first.values():
+        _land(batch, each)
+    return bool(first)
 
 
 def finish(batch: Batch) -> None:
     """All threads have ended: what they copied to global memory arrives there."""
-    for each in batch.flights.leaving:
+    for each in batch.flights.leaving.works:
         each.write()
 
 
@@ -368,7 +371,8 @@ def _begin(batch: Batch, flight: Arriving, first: int) -> None:
         at, who = flight.instruction, np.array([flight.thread])
         found = batch.shared.begin_bulk(flight.thread, flight.chunks, at.line)
         tell(batch, at, who, np.array([first]), found)
-    batch.flights.arriving.append(flight)
+    for each in batch.flights.arriving.begin(flight):
+        _land(batch, each)
 
 
 def _barrier_of(
@@ -448,4 +452,6 @@ def _leave(
         found = batch.shared.begin_reading(warps, chunks[None], at.line, who)
         tell(batch, at, who, np.array([first]), found)
     group = batch.flights.committed.get(thread, 0)
-    batch.flights.leaving.append(Leaving(at, thread, group, chunks, put))
+    for each in batch.flights.leaving.begin(Leaving(at, thread, group, chunks, put)):
+        _has_read(batch, each)
+        each.write()

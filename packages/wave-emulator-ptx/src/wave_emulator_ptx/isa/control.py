@@ -44,7 +44,7 @@ def bind_end(instruction: Instruction, scope: Scope) -> Step:
 
     def step(batch: Batch, chosen: Selection) -> None:
         batch.place[chosen] = DONE
-        if batch.checks and batch.flights.leaving:
+        if batch.checks and batch.flights.leaving.works:
             bulk.end(batch, batch.ordinals(chosen))
 
     return step

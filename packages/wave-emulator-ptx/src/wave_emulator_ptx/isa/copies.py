@@ -98,12 +98,16 @@ def _source(batch: Batch, here: Place, chosen: Selection, wanted: Ints) -> Bytes
 def _begin(
     batch: Batch, there: Place, threads: Ints, addresses: Ints, values: Bytes
 ) -> None:
+    if not len(threads):
+        return
     where = shared_bytes(batch, threads, addresses, there.size)
     line = there.instruction.line
     if batch.checks:
         found = batch.shared.begin_copy(threads, where, line)
         tell(batch, there.instruction, threads, addresses, found)
-    batch.copies.append(Copy(threads, batch.group[threads], where, values, line))
+    new = Copy(threads, batch.group[threads], where, values, line)
+    for each in batch.copies.begin(new):
+        _land(batch, each)
 
 
 def _bind_wait(instruction: Instruction) -> Step:
@@ -114,12 +118,12 @@ def _bind_wait(instruction: Instruction) -> Step:
         waiting = np.zeros(len(batch.all), np.bool_)
         waiting[chosen] = True
         flying: list[Copy] = []
-        for copy in batch.copies:
+        for copy in batch.copies.works:
             last = batch.group[copy.threads] - left
             done = waiting[copy.threads] & ((copy.groups < last) | (left < 0))
             _land(batch, copy.part(done))
             flying.append(copy.part(~done))
-        batch.copies[:] = [each for each in flying if len(each.threads)]
+        batch.copies.leave(each for each in flying if len(each.threads))
 
     return step
 

@@ -119,22 +119,27 @@ def _bind_wait(instruction: Instruction) -> Step:
         products = batch.products
         done = products.committed[chosen] - groups
         products.done[chosen] = np.maximum(products.done[chosen], done)
-        products.readings[:] = [
-            each for each in products.readings if _go_on(batch, each)
-        ]
+        products.readings.leave(
+            each for each in products.readings.works if _go_on(batch, each)
+        )
 
     return step
 
 
 def _go_on(batch: Batch, reading: Reading) -> bool:
     """End it for warps that have waited; whether any is left."""
-    over = reading.left & (batch.products.done[reading.warps * LANES] >= reading.due)
+    _end(batch, reading, batch.products.done[reading.warps * LANES] >= reading.due)
+    return bool(reading.left.any())
+
+
+def _end(batch: Batch, reading: Reading, known: Bools) -> None:
+    """Warps know that it is over, where they do not yet."""
+    over = reading.left & known
     works, places = np.nonzero(over)
     if len(works):
         warps = reading.warps[works, places]
         batch.shared.end_reading(warps, reading.chunks[works], reading.line)
         reading.left &= ~over
-    return bool(reading.left.any())
 
 
 # ------------------------------------------------------------------ products
@@ -387,4 +392,6 @@ class _Tile:
         tell(batch, self._at, groups[:, 0], addresses[:, 0], found)
         due = batch.products.committed[groups[:, ::LANES]] + 1
         left = np.ones(warps.shape, np.bool_)
-        batch.products.readings.append(Reading(warps, due, chunks, left, line))
+        new = Reading(warps, due, chunks, left, line)
+        for each in batch.products.readings.begin(new):
+            _end(batch, each, each.left)
