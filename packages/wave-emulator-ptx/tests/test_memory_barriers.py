@@ -177,6 +177,27 @@ def test_the_last_to_arrive_does_not_say_that_others_come(count, reports):
     assert len(begun(body)) == reports
 
 
+ACCESSES = {
+    "st.shared.b32 [%r1+4], %r0;": 1,
+    "ld.shared.v4.b32 {%r3, %r4, %r5, %r6}, [%r1];": 1,
+    "atom.shared.add.u32 %r3, [%r1], 1;": 1,
+    "cp.async.ca.shared.global [%r1], [%d0], 8;": 1,
+    "st.shared.b32 [%r1+8], %r0;": 0,
+}
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_the_bytes_of_a_barrier_are_its_own(access):
+    begin = "@%p1 mbarrier.init.shared.b64 [%r1], 1;\n"
+    end = "@%p1 mbarrier.inval.shared.b64 [%r1];\n"
+    fill = "@%p1 st.shared.v4.b32 [%r1], {%r0, %r0, %r0, %r0};\n"
+    head = f"setp.eq.u32 %p1, %r0, 0;\nmul.wide.u32 %d2, %r0, 4;\n{fill}"
+    head += "sub.s64 %d0, %d0, %d2;\n"
+    reports = begun(f"{head}{begin}@%p1 {access}")
+    assert [each.code for each in reports] == ["EP0514"] * ACCESSES[access]
+    assert begun(f"{head}{begin}{end}@%p1 {access}") == []
+
+
 def begun(body):
     """What is reported of threads that initialise a barrier."""
     given = np.zeros(32, np.uint32)

@@ -67,6 +67,13 @@ class SharedMemory:
         self._taken = np.zeros((clocks.warps, total), np.uint16)
         self._taken_line: Array = np.zeros(total, np.int32)
         self._reads_ahead = 0
+        self._barrier = np.zeros(total, np.bool_)
+        self._has_barriers = False
+
+    def hold(self, where: slice, *, held: bool) -> None:
+        """A barrier is in these bytes from now on, or is there no more."""
+        self._barrier[where] = held
+        self._has_barriers = True
 
     def read(self, threads: Ints, where: Ints, line: int) -> list[Found]:
         """Note a read of ``where[thread, byte]``, and say what it conflicts with."""
@@ -74,6 +81,7 @@ class SharedMemory:
             self._in_flight(where),
             self._after_write(threads, where),
             self._unwritten(where),
+            self._in_barrier(where),
         ]
         self._note_read(threads, where, line)
         return [each for each in found if each.threads.any()]
@@ -100,6 +108,7 @@ class SharedMemory:
             after,
             self._after_read(threads, where),
             self._unwritten(where),
+            self._in_barrier(where),
         ]
         self._note_write(threads, where, line)
         self._atomic[where] = True
@@ -125,6 +134,7 @@ class SharedMemory:
             self._being_read(where),
             self._after_write(threads, where, harmless),
             self._after_read(threads, where),
+            self._in_barrier(where),
         ]
         return [each for each in found if each.threads.any()]
 
@@ -252,6 +262,12 @@ class SharedMemory:
     def _unwritten(self, where: Ints) -> Found:
         nobody = np.zeros(len(where), np.int64)
         return Found("EP0505", ~every(self.written[where]), nobody)
+
+    def _in_barrier(self, where: Ints) -> Found:
+        bad = np.zeros(len(where), np.bool_)
+        if self._has_barriers:
+            bad = some(self._barrier[where])
+        return Found("EP0514", bad, np.zeros(len(where), np.int64))
 
     def _in_flight(self, where: Ints) -> Found:
         flying = self._copier[where] >= 0

@@ -32,6 +32,7 @@ MESSAGES = {
     "EP0506": "a copy into these bytes is in flight",
     "EP0507": "asynchronous work reads these bytes, and nothing waited for it",
     "EP0510": "these bytes were written with no proxy fence between",
+    "EP0514": "a barrier is here, whose bytes are its own until mbarrier.inval",
 }
 
 

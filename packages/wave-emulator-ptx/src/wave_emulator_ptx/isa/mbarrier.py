@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_ptx.batch import LANES, Batch, Reader, Step, Writer
-from wave_emulator_ptx.isa.access import Place, in_shared, place
+from wave_emulator_ptx.isa.access import SHARED, Place, in_shared, place
 from wave_emulator_ptx.memory_barriers import (
     MOST_ARRIVALS,
     MOST_BYTES,
@@ -95,6 +95,13 @@ def _by_place(
         yield (int(group), int(address)), threads[mine], mine
 
 
+def _bytes_of(batch: Batch, key: tuple[int, int]) -> slice:
+    """Where a barrier is in the shared memory of the batch."""
+    workgroup, address = key
+    first = workgroup * batch.shared.size + address - SHARED
+    return slice(first, first + BYTES)
+
+
 def _spread(read: Reader | None, batch: Batch, chosen: Selection, default: int) -> Ints:
     """A number of each selected thread."""
     count = len(batch.ordinals(chosen))
@@ -117,6 +124,7 @@ def _bind_begin(instruction: Instruction, scope: Scope) -> Step:
                 batch.report(instruction, "EP0514", wrong, threads, address=key[1])
             if 1 <= asked[0] <= MOST_ARRIVALS:
                 batch.barriers.begin(key, int(asked[0]), int(threads[0]))
+                batch.shared.hold(_bytes_of(batch, key), held=True)
 
     return step
 
@@ -140,6 +148,7 @@ def _bind_end(instruction: Instruction, scope: Scope) -> Step:
         for key, threads, _ in _by_place(batch, at, chosen):
             if known(batch, instruction, key, threads):
                 batch.barriers.end(key)
+                batch.shared.hold(_bytes_of(batch, key), held=False)
 
     return step
 
