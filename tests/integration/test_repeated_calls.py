@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as torch_functions
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import wave_torch
@@ -314,6 +315,21 @@ def test_memory_that_was_freed_is_not_read(session):
         with pytest.raises(LaunchError) as raised:
             call(x, w)
         assert raised.value.diagnostics[0].code == "WV0704"
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch
+def test_a_tangent_is_not_lost_in_silence(session):
+    x, w = drawn(3, 40), drawn(40)
+    settled(functions.rms_norm, x, w)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones_like(x))
+        for _ in range(3):
+            for call in (functions.rms_norm, torch.ops.wave.rms_norm):
+                with pytest.raises(LaunchError) as raised:
+                    call(dual, w)
+                assert raised.value.diagnostics[0].code == "WV0714"
+            close(functions.rms_norm(x, w), norm(x, w))
+    close(functions.rms_norm(x, w), norm(x, w))
 
 
 def test_a_list_within_itself_is_no_tensor(session):

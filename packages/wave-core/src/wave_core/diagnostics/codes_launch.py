@@ -130,13 +130,14 @@ Fix: split the launch.
 
 WV0714: an argument takes part in autograd
 Cause: the kernel writes in place and has no backward. A tensor that
-requires a gradient would silently get a wrong one.
+requires a gradient would silently get a wrong one, and the tangent of a dual
+tensor would be lost.
 Bad:
     run(weight, x, y)             # weight.requires_grad
 Good:
     with torch.no_grad(): run(weight.detach(), x, y)
 Fix: detach, or wrap the kernel in a `torch.autograd.Function`. Inputs pass
-under `torch.no_grad()`, outputs never.
+under `torch.no_grad()`, outputs never; of dual tensors pass the primal.
 
 WV0715: a scalar argument does not fit its type
 Cause: a scalar parameter has an element type, which the number given must

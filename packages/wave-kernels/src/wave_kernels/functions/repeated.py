@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import torch
 
+from wave_core.compile.launch.tensors import tracks_tangents
 from wave_kernels.functions import launches
 from wave_kernels.functions.recording import Recording, Replay
 from wave_kernels.functions.requests import are_kept
@@ -91,10 +92,10 @@ def _launched(run: Callable[[], T], name: str) -> T:
 def _is_watched() -> bool:
     """Whether somebody wants to see what the function does, and not its result alone.
 
-    `torch.compile` does, modes of torch's dispatcher, of which a recording is one, and
-    who collects requests.
+    `torch.compile` does, modes of torch's dispatcher, of which a recording is one,
+    forward-mode autograd, and who collects requests.
     """
-    if torch.compiler.is_compiling() or are_kept():
+    if torch.compiler.is_compiling() or are_kept() or tracks_tangents():
         return True
     return torch._C._len_torch_dispatch_stack() > 0  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way
 

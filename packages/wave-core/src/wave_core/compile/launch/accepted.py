@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wave_core.compile.launch.scalars import overflows
-from wave_core.compile.launch.tensors import tracks_gradients
+from wave_core.compile.launch.tensors import tracks_gradients, tracks_tangents
 from wave_runtime.arrays import glances
 from wave_runtime.errors import RuntimeFailure
 
@@ -122,7 +122,7 @@ class AcceptedLaunches:
         """The common part of such launches; ``None`` where one is to be checked."""
         addresses, looks = seen
         found = self._known.get(looks)
-        if found is None or (found.tracked and tracks_gradients()):
+        if found is None or (found.tracked and tracks_gradients()) or tracks_tangents():
             return None
         return found if self._fit(addresses, found) else None
 

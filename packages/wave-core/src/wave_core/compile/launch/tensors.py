@@ -174,12 +174,35 @@ def _check_grad(report: LaunchReport, parameter: Parameter, given: ArrayView) ->
             "pass `argument.detach()`; under `torch.no_grad()` inputs pass as they are",
             ["the launch is invisible to autograd: no gradient would flow through it"],
         )
+    elif tracks_tangents() and _has_tangent(given.owner):
+        report.argument(
+            "WV0714",
+            parameter,
+            "a dual tensor of forward-mode autograd",
+            "pass `torch.autograd.forward_ad.unpack_dual(argument).primal`",
+            ["the launch is invisible to autograd: the tangent would be lost"],
+        )
 
 
 def tracks_gradients() -> bool:
     """Whether torch records what is computed; only torch has such tensors."""
     torch = sys.modules.get("torch")
     return torch is not None and torch.is_grad_enabled()
+
+
+def tracks_tangents() -> bool:
+    """Whether torch takes derivatives forwards: tensors may have tangents."""
+    forward = sys.modules.get("torch.autograd.forward_ad")
+    level: int = getattr(forward, "_current_level", -1)
+    return level >= 0
+
+
+def _has_tangent(owner: Any) -> bool:
+    torch = sys.modules["torch"]
+    if not isinstance(owner, torch.Tensor):
+        return False
+    dual = torch.autograd.forward_ad.unpack_dual(owner)
+    return dual.tangent is not None
 
 
 def _check_output(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
