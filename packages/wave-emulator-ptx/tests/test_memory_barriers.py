@@ -8,7 +8,7 @@ from operand_samples import integers
 from test_hazards import ORDERS
 from warp_kernels import run_threads
 
-from wave_emulator_ptx import ExecutionError
+from wave_emulator_ptx import ExecutionError, UnknownInstructionError
 
 # Each thread writes a word and arrives; then it reads that of a thread of another warp.
 BEGIN = """
@@ -202,3 +202,20 @@ def begun(body):
     """What is reported of threads that initialise a barrier."""
     given = np.zeros(32, np.uint32)
     return run_threads(body, given, given.copy(), threads=32, shared=64).reports
+
+
+@pytest.mark.parametrize("places", [16, 17])
+def test_places_of_barriers_are_counted(places):
+    """32 threads have a barrier in one place after the other, each in its own."""
+    body = (
+        "mad.lo.u32 %r3, %r0, 8, %r1;\nmov.u32 %r4, 0;\nNEXT:\n"
+        "mbarrier.init.shared.b64 [%r3], 1;\nmbarrier.inval.shared.b64 [%r3];\n"
+        "add.u32 %r3, %r3, 256;\nadd.u32 %r4, %r4, 1;\n"
+        f"setp.lt.u32 %p1, %r4, {places};\n@%p1 bra NEXT;"
+    )
+    given = np.zeros(32, np.uint32)
+    if places == 16:
+        assert run_threads(body, given, given.copy(), shared=8192).reports == []
+        return
+    with pytest.raises(UnknownInstructionError, match=r"EP0301: line .* 512 places"):
+        run_threads(body, given, given.copy(), shared=8192)

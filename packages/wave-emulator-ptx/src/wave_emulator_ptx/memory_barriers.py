@@ -15,6 +15,9 @@ Key: TypeAlias = "tuple[int, int]"
 """The ordinal in the batch of a workgroup, and the address."""
 MOST_ARRIVALS = MOST_BYTES = (1 << 20) - 1
 """That a barrier may count, and that a phase may expect (section 9.7.13.15.2)."""
+MOST_PLACES = 512
+"""Of barriers of a workgroup. Each has a column of the clocks, and keeps all columns of
+those who arrived: the host's memory goes with the square."""
 
 
 @dataclass
@@ -88,6 +91,10 @@ class MemoryBarriers:
     def of(self, workgroup: int) -> list[MemoryBarrier]:
         """Those of a workgroup."""
         return [each for key, each in self._live.items() if key[0] == workgroup]
+
+    def has_room(self, key: Key) -> bool:
+        """Whether a barrier may be here."""
+        return key in self._columns or self._known.get(key[0], 0) < MOST_PLACES
 
     def begin(self, key: Key, count: int, owner: int) -> None:
         """Initialise one."""

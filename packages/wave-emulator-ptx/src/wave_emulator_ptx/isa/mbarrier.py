@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_ptx.batch import LANES, Batch, Reader, Step, Writer
+from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import SHARED, Place, in_shared, place
 from wave_emulator_ptx.memory_barriers import (
     MOST_ARRIVALS,
     MOST_BYTES,
+    MOST_PLACES,
     MemoryBarrier,
 )
 from wave_emulator_ptx.syntax import SINK, Instruction
@@ -111,7 +113,12 @@ def _spread(read: Reader | None, batch: Batch, chosen: Selection, default: int) 
 
 
 def _bind_begin(instruction: Instruction, scope: Scope) -> Step:
-    """``init [at], count``."""
+    """``init [at], count``.
+
+    Raises:
+        UnknownInstructionError: EP0301, while executing: barriers are in more places
+            than are kept track of.
+    """
     at = place(instruction, instruction.operands[0], scope, BYTES, space="shared")
     count = scope.read(instruction.operands[1], U32, instruction)
 
@@ -122,6 +129,11 @@ def _bind_begin(instruction: Instruction, scope: Scope) -> Step:
             wrong = _not_begun(batch, key, asked)
             if wrong:
                 batch.report(instruction, "EP0514", wrong, threads, address=key[1])
+            if not batch.barriers.has_room(key):
+                reason = f"a workgroup has barriers in more than {MOST_PLACES} places"
+                raise UnknownInstructionError(
+                    str(instruction), instruction.line, reason
+                )
             if 1 <= asked[0] <= MOST_ARRIVALS:
                 batch.barriers.begin(key, int(asked[0]), int(threads[0]))
                 batch.shared.hold(_bytes_of(batch, key), held=True)
