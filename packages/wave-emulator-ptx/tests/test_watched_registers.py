@@ -42,6 +42,11 @@ def test_thousands_of_moves_from_the_last_to_the_first_are_followed_at_once():
     assert process_time() - began < 20
 
 
+def test_what_is_known_of_registers_counts_for_how_many_threads_run_together():
+    program = program_of(module("mov.b32 %r4, %r3;"))
+    assert program.state == 16 * 4 + 8 + 5 * (8 + 1 + 1)
+
+
 @pytest.mark.parametrize("move", ["mov.b32 %r4;", "mov.b32;", "mov.b32 %r4, %r5, %r6;"])
 def test_moves_of_other_operands_are_refused(move):
     with pytest.raises(UnknownInstructionError, match="it takes a register"):

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array, Bools, Ints, Selection
 
 
+WATCHED_BYTES = 8 + 1 + 1
+"""Of a thread for each register that products may use, besides its bits."""
+
+
 @dataclass
 class Reading:
     """Shared memory that a product of warpgroups reads.

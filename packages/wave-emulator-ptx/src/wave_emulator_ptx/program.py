@@ -15,6 +15,7 @@ from wave_emulator_ptx.isa.table import bind, leaves
 from wave_emulator_ptx.isa.wgmma import needs_a_group
 from wave_emulator_ptx.memory import APART, FIRST
 from wave_emulator_ptx.order import ranks
+from wave_emulator_ptx.products import WATCHED_BYTES
 from wave_emulator_ptx.scope import Scope
 from wave_emulator_ptx.types import TYPES, bits_of
 
@@ -75,9 +76,9 @@ class Program:
 
     @property
     def state(self) -> int:
-        """Bytes of the registers and the local memory of a thread."""
+        """Bytes of a thread: registers, what is known of them, and local memory."""
         registers = sum(each.words().itemsize for each in self.scope.types)
-        return registers + self.local
+        return registers + WATCHED_BYTES * len(self.scope.watched) + self.local
 
     @property
     def parameter_bytes(self) -> int:
