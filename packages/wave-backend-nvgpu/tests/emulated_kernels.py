@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 
 from wave_backend_nvgpu.bindings import Compiler
 from wave_backend_nvgpu.codegen.module import generate
@@ -52,12 +53,11 @@ class Compiled:
     def run(self, *arrays, order=None, text=None):
         """Execute on arrays; gives the reports."""
         code = self.generated
-        grid = [expr.constant_value for expr in code.grid]
-        grid += [1] * (3 - len(grid))
+        x, y, *rest = [*(expr.constant_value for expr in code.grid), 1, 1]
         found = emulate(
             load(text or self.ptx),
             [*arrays, *self.maps(arrays)],
-            grid=tuple(grid),
+            grid=(x, y, prod(rest)),  # as a manifest has it
             block=(code.threads, 1, 1),
             shared=code.lds_bytes,
             options=LaunchOptions(order=order),
