@@ -319,8 +319,11 @@ def combine_tokens(draw: Draw) -> Reference:
 
 
 def attention(draw: Draw) -> Reference:
-    """Queries stand at the last keys."""
-    heads, m, s = 2 * draw.group, draw.most, draw.most + 75
+    """Queries stand at the last keys; one may have parts of them, which are merged."""
+    if "merge" in draw.options:
+        return _merged(draw)
+    m, s = draw.options.get("queries", draw.most), draw.most + 75
+    heads = 2 * draw.group
     last = draw.options["layout"] == "bshd"
     d, dv = draw.size("K1", 64), draw.size("N", 64)
     q, k, v = (
@@ -332,8 +335,25 @@ def attention(draw: Draw) -> Reference:
     seen = torch.ones(m, s, dtype=torch.bool, device=q.device)
     seen = seen.tril(s - m) if draw.options.get("causal") else seen
     found = torch_functions.scaled_dot_product_attention(*wide, attn_mask=seen)
-    found = found.transpose(1, 2) if last else found
-    return [q, k, v], Wanted.one(found, 8e-3)
+    scores = wide[0] @ wide[1].mT * d**-0.5
+    sums = scores.logsumexp(-1) * LOG2_E
+    if last:
+        found, sums = found.transpose(1, 2), sums.transpose(1, 2)
+    if "parts" not in draw.options:
+        return [q, k, v], Wanted.one(found, 8e-3)
+    return [q, k, v], _in_parts(found, sums)
+
+
+def _in_parts(results: torch.Tensor, sums: torch.Tensor) -> Wanted:
+    """Of sequences, the first dimension; where parts end is the kernel's affair."""
+    count, *rest = results.shape
+
+    def compared(outputs: Tensors) -> Tensors:
+        parts, weights = outputs[0].double(), outputs[1].double()
+        return _mean(parts.view(count, PARTS, *rest), weights)
+
+    shapes = (count * PARTS, *rest), (count, PARTS, *rest[:-1])
+    return Wanted(shapes, (results, sums), (8e-3, 1e-2), compared)
 
 
 @dataclass(frozen=True)
@@ -401,16 +421,7 @@ def attention_decode(draw: Draw) -> Reference:
     wide = cache.results.view(*rows, -1)
     if "parts" not in draw.options:
         return arguments, Wanted.one(wide, 8e-3)
-
-    def compared(outputs: Tensors) -> Tensors:
-        # Where parts end is the kernel's affair.
-        parts, sums = outputs[0].double(), outputs[1].double()
-        return _mean(parts.view(sequences, PARTS, *wide.shape[1:]), sums)
-
-    parts = (sequences * PARTS, *wide.shape[1:])
-    shapes = parts, (sequences, PARTS, *rows[1:])
-    values = wide, cache.sums.view(rows)
-    return arguments, Wanted(shapes, values, (8e-3, 1e-2), compared)
+    return arguments, _in_parts(wide, cache.sums.view(rows))
 
 
 def _merged(draw: Draw) -> Reference:

@@ -41,6 +41,7 @@ CASES = {
     "rms_norm-bf16-1024": 2,
     "matmul-f16-nt-silu": 17,
     "attention-f16-bhsd-d64-causal-group4": 17,
+    "attention-f16-bshd-d64-one-parts-group4": 135,
     "gated_activation-f32-gelu": 3,
     "rotary_embedding-bf16-d64": 3,
     "cross_entropy-f32": 3,
@@ -54,6 +55,10 @@ CASES = {
 LARGE = {
     "layer_norm-f32-1024": 3,
     "gather_rows-bf16": 17,
+    "attention-bf16-bhsd-d128-one": 17,
+    "attention-bf16-bhsd-d64-one-parts-group8": 200,
+    "attention-f16-bshd-d128-one-group4": 1,
+    "attention-bf16-d64-merge": 2,
     "attention_varlen-bf16-d128-paged-one": 1,
     "attention_decode-f16-d128-paged-group4": 1,
     "attention_decode-bf16-d128-paged-parts": 1,

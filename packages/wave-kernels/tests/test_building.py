@@ -18,7 +18,7 @@ from wave_kernels.building.calls import every_call
 from wave_kernels.building.library import Wanted
 from wave_kernels.building.wheels import Wheel
 from wave_kernels.building.workers import outcomes
-from wave_kernels.functions import matmul, softmax
+from wave_kernels.functions import attention, matmul, softmax
 from wave_kernels.functions.requests import described, requests_kept
 
 
@@ -95,6 +95,14 @@ class TestRequests:
         assert rows.sizes == {"M": 3, "N": 5}
         assert rows.text.startswith("wave_kernels.definitions.softmax:softmax_kernel {")
         assert product.sizes == {"M": 3, "N": 3, "K": 5}
+
+    def test_one_query_hides_no_key_behind_it(self):
+        query, rows = (torch.empty(1, 8, n, 64, device="meta").half() for n in (1, 9))
+        with requests_kept() as found:
+            for causal in (False, True):
+                attention(query, rows, rows, causal=causal)
+                attention(query, rows, rows, causal=causal, window=4)
+        assert found[:2] == found[2:]
 
     def test_texts_say_all_that_is_computed(self):
         x = torch.empty(4, 4, device="meta")

@@ -24,13 +24,21 @@ from wave_kernels.building.calling import (
     tensor_of,
     word,
 )
+from wave_kernels.building.decoding import every_decoding
 from wave_kernels.building.layers import every_layer
-from wave_kernels.building.paged import every_paged
 
 
 def every_call() -> tuple[Call, ...]:
     """All that a whole library has, in the order of their names."""
-    rows = (_rows, _any_rows, _products, _linear, _attention, every_paged, every_layer)
+    rows = (
+        _rows,
+        _any_rows,
+        _products,
+        _linear,
+        _attention,
+        every_decoding,
+        every_layer,
+    )
     found = [call for each in rows for call in each()]
     return tuple(sorted(found, key=lambda call: call.name))
 

@@ -74,6 +74,9 @@ class Call:
         scoring = scoring_of(
             given, variant.window, variant.softcap, causal=variant.causal
         )
+        if sizes.m == 1:
+            # It stands at the last key: there is none behind it to hide.
+            scoring = replace(scoring, causal=False)
         rows = sizes.fitting(given, query=query, key=key, value=value)
         added, scoring = _added(given, variant, sizes, scoring)
         what = {

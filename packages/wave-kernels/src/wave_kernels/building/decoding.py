@@ -1,4 +1,4 @@
-"""What is built for caches of pages: one query a sequence, of any sequences.
+"""What is built for one query a sequence, of any sequences: pages, and whole keys.
 
 How many sequences there are and how long they may be comes with the launch.
 """
@@ -6,6 +6,7 @@ How many sequences there are and how long they may be comes with the launch.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,27 +15,57 @@ import torch
 from wave_kernels import functions
 from wave_kernels.building.calling import HALVES, Call, tensor_of, word
 
-CHANNELS = 128
-"""Of a head."""
+CHANNELS, NARROW = WIDTHS = (128, 64)
+"""Of a head: of pages, and of whole keys as well."""
 
 GROUPS = (1, 4, 8)
 """Heads of queries that share one of keys, of Llama 2 7B, Llama 3 8B and 70B. Source:
 their `config.json`."""
 
-_HEADS, _SEQUENCES, _SLOTS = 32, 32, 1 << 16
+_HEADS, _SEQUENCES, _SLOTS, _KEYS = 32, 32, 1 << 16, 4096
 _PARTS = 4
 
 Operands = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-def every_paged() -> Iterator[Call]:
+def every_decoding() -> Iterator[Call]:
     """The calls of this module."""
+    for each in product(HALVES, ("bhsd", "bshd"), WIDTHS, GROUPS):
+        yield _of_whole_keys(*each, cut=False)
+        yield _of_whole_keys(*each, cut=True)
     for dtype, group in product(HALVES, GROUPS):
         yield _with_tables_of_queries(dtype, group)
         for parts in (1, _PARTS):
             yield _decoding(dtype, group, parts)
     for dtype in HALVES:
         yield _merging(dtype)
+        yield replace(
+            _of_whole_keys(dtype, "bhsd", NARROW, 1, cut=True),
+            options={"merge": True},
+            tag=f"{word(dtype)}-d{NARROW}-merge",
+            dynamic=(),
+            launch=1,
+        )
+
+
+def _of_whole_keys(
+    dtype: torch.dtype, layout: str, d: int, group: int, *, cut: bool
+) -> Call:
+    """Of `attention`. The keys of few heads are cut in parts, those of many are not."""
+    heads, sequences = (group, 1) if cut else (_HEADS, _SEQUENCES)
+
+    def rows(count: int, heads: int) -> torch.Tensor:
+        middle = (heads, count) if layout == "bhsd" else (count, heads)
+        return tensor_of(dtype, sequences, *middle, d)
+
+    def call() -> None:
+        keys = rows(_KEYS, heads // group)
+        functions.attention(rows(1, heads), keys, keys, layout=layout)
+
+    options = {"layout": layout, "queries": 1, **_shared(group)}
+    options |= {"parts": True} if cut else {}
+    tag = f"{word(dtype)}-{layout}-d{d}-one" + ("-parts" if cut else "")
+    return Call("attention", options, tag + _group(group), call, ("H", "HEADS"))
 
 
 def _with_tables_of_queries(dtype: torch.dtype, group: int) -> Call:
