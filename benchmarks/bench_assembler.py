@@ -1,12 +1,13 @@
 """What NVIDIA's assembler makes of the library for sm_90a: products kept, spills.
 
-    python benchmarks/bench_assembler.py [COUNT [SEED [KERNEL]]]
+    python benchmarks/bench_assembler.py [COUNT [SEED [KERNEL [PRESET]]]]
 
 compiles a random COUNT of all combinations of kernels, element types, tiles of four
 warps, presets, ways to copy, and sizes at and beside the edges of tiles, nothing set
-among them, or of those of kernels whose name begins so, and names each in which the
-assembler does products one after the other (C75xx) or keeps registers in memory (LDL,
-STL). No GPU is needed.
+among them; or of those of kernels whose name begins so, "" for all, under this preset.
+It names each in which the assembler does products one after the other (C75xx) or keeps
+registers in memory (LDL, STL). Nothing is set where the preset is `auto`. No GPU is
+needed.
 """
 
 from __future__ import annotations
@@ -168,10 +169,16 @@ def assembled(session: Session, asked: Combination) -> str:
     return f"{spilled} bytes spilled, {used['registers']} used" if spilled else "kept"
 
 
-def figures(count: int, seed: int, kernel: str = "") -> Iterator[Figure]:
+def figures(
+    count: int, seed: int, kernel: str = "", preset: str = ""
+) -> Iterator[Figure]:
     """How many of them are compiled as they are meant."""
     session = Session(config=Config(cache=False), announce=lambda _: None)
-    every = [each for each in combinations() if each.kernel.startswith(kernel)]
+    every = [
+        each
+        for each in combinations()
+        if each.kernel.startswith(kernel) and preset in {"", each.preset}
+    ]
     order = np.random.default_rng(seed).permutation(len(every))
     chosen = [every[place] for place in order[:count]]
     kinds: Counter[str] = Counter()
@@ -191,6 +198,7 @@ def figures(count: int, seed: int, kernel: str = "") -> Iterator[Figure]:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # a loop that stays as it is says so
     logging.getLogger("wave_core").setLevel(logging.CRITICAL)
-    how_many, first, which = (*sys.argv[1:], *("40", "7", "")[len(sys.argv) - 1 :])
-    rows = figures(int(how_many), int(first), which)
+    usual = "40", "7", "", ""
+    how_many, first, *which = (*sys.argv[1:], *usual[len(sys.argv) - 1 :])
+    rows = figures(int(how_many), int(first), *which)
     report("what the assembler gives up, sm_90a", rows)
