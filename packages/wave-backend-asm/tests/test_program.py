@@ -198,3 +198,23 @@ def test_masks_are_made_in_front_of_a_jump():
     ]
     found = sunk(code, counted(code))
     assert [each.name for each in found] == [each.name for each in code]
+
+
+def test_pairs_are_loaded_into_the_tuple_that_they_become():
+    """As operands of products are, half of which each read from LDS gives."""
+    address, store = Virtual(), Virtual(4, SCALARS)
+    pairs, quads = [Virtual(2) for _ in range(4)], [Virtual(4) for _ in range(2)]
+    lines = [
+        Instruction("ds_read_b64", (pair.all,), (address.all,), f"offset:{8 * at}")
+        for at, pair in enumerate(pairs)
+    ]
+    for quad, halves in zip(quads, (pairs[::2], pairs[1::2]), strict=True):
+        words = [word for half in halves for word in half.parts()]
+        lines += [Copy(*row) for row in zip(quad.parts(), words, strict=True)]
+        operands = (quad.all, address.all, store.all, 0)
+        lines.append(Instruction("buffer_store_dwordx4", (), operands, "offen"))
+    fixed = {address: Place("v", 0), store: Place("s", 4)}
+    made = assembled_program(lines, "gfx950", Budget.of_waves(1), fixed)
+    assert "v_mov" not in " ".join(made.lines)
+    wide = [made.allocation.places[quad].first for quad in quads]
+    assert all(f"v[{at}:{at + 1}], v0" in " ".join(made.lines) for at in wide)

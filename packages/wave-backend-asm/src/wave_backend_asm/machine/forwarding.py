@@ -1,7 +1,8 @@
 """Values that are computed where they are wanted: copies into tuples that need not be.
 
-A register that is written once, and copied once into a register of a tuple that nothing
-else writes, is that register of the tuple from the start.
+Registers that are written once, and copied once each into registers of a wider tuple
+that lie as these do and that nothing else writes, are those of the tuple from the
+start.
 """
 
 from __future__ import annotations
@@ -36,31 +37,48 @@ def forwarded(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
 
 
 def _homes(lines: Sequence[Line], fixed: Collection[Value]) -> dict[Value, Part]:
-    """The register of a tuple that each value can be from the start."""
+    """The registers of a tuple that each value can be from the start."""
     copies = [
-        (line.operand.value, line.result)
+        (line.operand, line.result)
         for line in lines
         if isinstance(line, Copy) and _may_be_home(line)
         if line.operand.value not in fixed
     ]
-    writes = _writes(
-        lines, {each for value, to in copies for each in (value, to.value)}
-    )
-    homes: dict[Value, Part] = {}
-    for value, to in copies:
-        once = writes[value, 0] == 1 and writes[to.value, to.first] == 1
-        if once and value not in homes:
-            homes[value] = to
-    return homes
+    writes = _writes(lines, {each.value for row in copies for each in row})
+    firsts: dict[Value, dict[int, Part]] = {}
+    for own, to in copies:
+        if writes[own.value, own.first] == 1 and writes[to.value, to.first] == 1:
+            firsts.setdefault(own.value, {}).setdefault(own.first, to)
+    return {
+        value: home
+        for value, rows in firsts.items()
+        if (home := _all_of(value, rows)) is not None
+    }
+
+
+def _all_of(value: Value, rows: dict[int, Part]) -> Part | None:
+    """Where the registers of a value are copied to, if they lie there as they do here.
+
+    Args:
+        value: it is copied.
+        rows: the first place of each of its registers that has one.
+    """
+    if 0 not in rows:
+        return None
+    to, first, _ = rows[0]
+    wanted = {at: Part(to, first + at, 1) for at in range(value.width)}
+    if rows != wanted or first % value.align:
+        return None
+    return Part(to, first, value.width)
 
 
 def _may_be_home(line: Copy) -> bool:
-    """It copies a value of one register into a tuple."""
+    """It copies a register into a wider tuple."""
     value, to = line.operand.value, line.result
     return (
         to.width == 1
-        and value.width == 1
-        and to.value.width > 1
+        and to.value.width > value.width
+        and to.value.align >= value.align
         and value.files == to.value.files
     )
 
@@ -100,10 +118,10 @@ def _renamed_instruction(line: Instruction, homes: dict[Value, Part]) -> Instruc
 
 
 def _home(part: Part, homes: dict[Value, Part]) -> Part:
-    home = homes.get(part.value)
-    if home is None:
-        return part
-    return Part(home.value, home.first + part.first, part.width)
+    """Where registers are in the end: a tuple may itself be some of a wider one."""
+    while (home := homes.get(part.value)) is not None:
+        part = Part(home.value, home.first + part.first, part.width)
+    return part
 
 
 def _home_of(operand: Operand, homes: dict[Value, Part]) -> Operand:
