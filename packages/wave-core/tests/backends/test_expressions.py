@@ -141,3 +141,64 @@ def test_what_a_loop_does_not_change_is_computed_before_it():
     with code.region():
         indices.bind(P, code.name(I32, [9]), 32, code.level)
         assert code.signed(indices.number(X // 5 + P * 3)) == [27]
+
+
+@pytest.mark.parametrize("factor", [64, 100, 2**20])
+def test_a_quotient_by_a_multiple_needs_32_bits(factor):
+    """Where they hold the quotient by the factor, and what is left of the divisor."""
+    facts = Facts().with_range(X, -(2**31), 2**31 - 1).with_range(P, 0, 2**31 - 1)
+    expr = X // (P * factor)
+    for number in (-(2**31), -factor - 1, -factor, -1, 0, factor, 2**31 - 1):
+        for divisor in (1, 2, 2**31 - 1):
+            code, indices = bound({X: number, P: divisor}, 32, facts)
+            assert indices.width(expr) == 32
+            want = number // (divisor * factor)
+            assert code.signed(indices.number(expr)) == [want]
+
+
+def test_a_quotient_by_a_multiple_is_no_more_than_by_its_factor():
+    facts = Facts().with_range(X, 0, 1000).with_range(P, 0, 9)
+    assert str(facts.bounds(X // (P * 64))) == "[0, 15]"
+
+
+@pytest.mark.parametrize("most", [-1, 0, 6, 7])
+def test_what_is_less_is_compared_without_a_sum(most):
+    """One more than the largest number is no number of 32 bits."""
+    facts = Facts().with_range(P, 0, 2**31 - 1).with_range(Y, 0, 2**31 - 1)
+    for number in (2**31 - 1, 2**31 - 2, 0):
+        point = {P: number, Y: max(number + most, 0) % 2**31}
+        code, indices = bound(point, 32, facts)
+        name = indices.truth(ge(P, Y + 1))
+        assert code.known[name].elements == (point[P] > point[Y],)
+        assert not code.words
+
+
+@pytest.mark.parametrize("rows", [128, 124, 1])
+def test_rows_of_a_tile_ask_whether_the_tile_is_there(rows):
+    """All of a tile's rows are below a multiple of its size, or none is."""
+    facts = Facts().with_range(P, 0, rows - 1).with_range(Y, 0, 2**31 - 1)
+    for tile in (0, 7, 8, 9, 2**31 - 1):
+        for row in {0, rows - 1}:
+            code, indices = bound({P: row, Y: tile}, 64, facts)
+            named = {
+                indices.truth(ge(1023, Y * 128 + P + at)) for at in (0, 128 - rows)
+            }
+            assert [code.known[name].elements for name in named] == [(tile < 8,)]
+
+
+def test_rows_beyond_a_tile_are_asked_for_one_by_one():
+    facts = Facts().with_range(P, 0, 128).with_range(Y, 0, 99)
+    for row in (127, 128):
+        code, indices = bound({P: row, Y: 7}, 32, facts)
+        name = indices.truth(ge(1023, Y * 128 + P))
+        assert code.known[name].elements == (row < 128,)
+
+
+def test_a_sum_that_fits_is_compared_in_32_bits():
+    """Even where what it is made of does not fit."""
+    facts = Facts().with_range(X, -(2**40), 2**40).with_range(P, 0, 99)
+    inside = maximum(minimum(X, 1000), 0)
+    for number in (-(2**40), -1, 0, 41, 42, 43, 2**33):
+        code, indices = bound({X: number, P: 42}, 64, facts)
+        name = indices.truth(ge(inside, P + 1))
+        assert code.known[name].elements == (number > 42,)

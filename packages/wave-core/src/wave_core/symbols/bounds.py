@@ -88,7 +88,7 @@ class Bounds:
         kind = value.kind
         items = [self.interval(arg) for arg in value.args]
         if kind is Kind.FLOORDIV:
-            return items[0].floordiv(items[1])
+            return items[0].floordiv(self._divisors(value.args[1]))
         if kind is Kind.PRODUCT:
             return _product(value.args, items)
         if kind is Kind.SELECT:
@@ -96,6 +96,13 @@ class Bounds:
         if kind is Kind.XOR:
             return interval_xor(items)
         return interval_min(items) if kind is Kind.MIN else interval_max(items)
+
+    def _divisors(self, value: Expr) -> Interval:
+        """What an expression is as a divisor: no smaller than what divides it."""
+        known = self.interval(value)
+        if known.lo is None or known.lo < 0:
+            return known
+        return known.intersect(Interval(self.divisor(value)))
 
     def _total(self, value: Expr) -> Interval:
         terms, coeffs, const = linear_parts(value)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING
 
 from wave_core.backends.emission.instructions import I1, I32, I64
+from wave_core.backends.emission.relations import coarser, compared
 from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import internal_error
 from wave_core.symbols import (
@@ -67,6 +69,7 @@ class Expressions:
         self.counters: dict[Expr, Expr] = {}
         self._levels: dict[Expr, int] = {}
         self._narrow: dict[Expr, bool] = {}
+        self._coarse: dict[Expr, Expr] = {}
         self._inside: tuple[Facts, int, Facts] | None = None
 
     def bind(self, symbol: Expr, name: str, width: int, level: int) -> None:
@@ -98,6 +101,9 @@ class Expressions:
 
     def fits(self, value: Expr) -> bool:
         """Whether 32 bits hold every value of the expression."""
+        bound = self._bound.get(value)
+        if bound is not None and bound.width == NARROW:
+            return True
         interval = self.facts.bounds(value)
         low, high = interval.lo, interval.hi
         return low is not None and high is not None and low >= -_LIMIT and high < _LIMIT
@@ -123,6 +129,7 @@ class Expressions:
 
     def truth(self, value: Expr) -> str:
         """The name of the truth of a relation, an ``i1``."""
+        value = self._coarser(value)
         kind = value.kind
         if kind is Kind.CONST:
             return self._make.constant(bool(value.const), DTYPES["bool"])
@@ -141,16 +148,25 @@ class Expressions:
             level,
         )
 
+    def _coarser(self, value: Expr) -> Expr:
+        found = self._coarse.get(value)
+        if found is None:
+            found = self._coarse[value] = coarser(value, self.facts)
+        return found
+
     def exact(self, value: Expr) -> bool:
         """Whether no division or comparison inside needs more than 32 bits."""
         found = self._narrow.get(value)
         if found is None:
-            found = all(self.exact(arg) for arg in value.args)
-            if found and value.kind in (Kind.GE, Kind.EQ, Kind.NE):
-                found = all(self.fits(side) for side in _sides(value.args[0]))
-            elif found and value.kind in _EXACT:
-                found = all(self.fits(arg) for arg in value.args)
-            elif found and value.kind is Kind.SYMBOL:
+            kind = value.kind
+            args = self._divided(value) if kind is Kind.FLOORDIV else value.args
+            found = all(self.exact(arg) for arg in args)
+            if found and kind in (Kind.GE, Kind.EQ, Kind.NE):
+                _, *sides = compared(value)
+                found = all(self.fits(side) for side in sides)
+            elif found and kind in _EXACT:
+                found = all(self.fits(arg) for arg in args)
+            elif found and kind is Kind.SYMBOL:
                 found = self._binding(value).width == NARROW or self.fits(value)
             self._narrow[value] = found
         return found
@@ -212,7 +228,7 @@ class Expressions:
         if kind is Kind.SUM:
             return self._total(value, width, level)
         if kind is Kind.FLOORDIV:
-            return self._quotient(value.args[0], value.args[1], width, level)
+            return self._quotient(*self._divided(value), width, level)
         if kind is Kind.SELECT:
             test = self.truth(value.args[0])
             one, other = (self._number(arg, width) for arg in value.args[1:])
@@ -306,6 +322,21 @@ class Expressions:
         low = self.facts.bounds(value).lo
         return (low is not None and low >= 0) or self.facts.prove_nonnegative(value)
 
+    def _divided(self, value: Expr) -> tuple[Expr, Expr]:
+        """The sides of a division: ``a // m`` and ``b`` of ``a // (m * b)``.
+
+        That is where 32 bits do not hold the divisor, which is no constant then.
+        """
+        above, below = value.args
+        const, terms = below.linear()
+        step = gcd(const, *[factor for _, factor in terms])
+        if self.fits(below) or step < 2:
+            return above, below
+        rest = as_expr(const // step)
+        for term, factor in terms:
+            rest = rest + term * (factor // step)
+        return (above // step, rest) if self._nonnegative(rest) else (above, below)
+
     def _quotient(self, above: Expr, below: Expr, width: int, level: int) -> str:
         name = self._number(above, width)
         power = _power_of_two(below)
@@ -329,11 +360,13 @@ class Expressions:
         return self._apply("subi", width, name, back, level)
 
     def _comparison(self, value: Expr) -> str:
-        right, left = _sides(value.args[0])
-        width = NARROW if self.exact(value) else WIDE
-        test = {Kind.GE: "sge", Kind.EQ: "eq", Kind.NE: "ne"}[value.kind]
-        one, other = self._number(right, width), self._number(left, width)
-        return self._make.compare(test, _KINDS[width], one, other, self.level(value))
+        test, *sides = compared(value)
+        narrow = all(self.fits(side) for side in sides)
+        one, other = (
+            self.wrapped(side) if narrow else self._number(side, WIDE) for side in sides
+        )
+        kind = I32 if narrow else I64
+        return self._make.compare(test, kind, one, other, self.level(value))
 
 
 _FOLDS = {
@@ -342,18 +375,6 @@ _FOLDS = {
     Kind.MAX: "maxsi",
     Kind.XOR: "xori",
 }
-
-
-def _sides(value: Expr) -> tuple[Expr, Expr]:
-    """Two sums whose difference is ``value``, without negative terms."""
-    const, terms = value.linear()
-    right, left = as_expr(max(const, 0)), as_expr(max(-const, 0))
-    for term, coeff in terms:
-        if coeff > 0:
-            right = right + term * coeff
-        else:
-            left = left - term * coeff
-    return right, left
 
 
 def _power_of_two(value: Expr) -> int | None:
