@@ -15,6 +15,8 @@ from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Sourc
 from wave_backend_asm.machine.operands import SCALARS, Virtual
 from wave_backend_asm.machine.program import assembled_program
 from wave_backend_asm.machine.sinking import counted, sunk
+from wave_backend_asm.select.builder import Builder
+from wave_backend_asm.select.integers import wide
 from wave_emulator_amdgcn import emulate, load
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.hazards.steps import step_of
@@ -218,3 +220,62 @@ def test_pairs_are_loaded_into_the_tuple_that_they_become():
     assert "v_mov" not in " ".join(made.lines)
     wide = [made.allocation.places[quad].first for quad in quads]
     assert all(f"v[{at}:{at + 1}], v0" in " ".join(made.lines) for at in wide)
+
+
+LONG = {
+    "addi": lambda one, two: one + two,
+    "subi": lambda one, two: one - two,
+    "muli": lambda one, two: one * two,
+    "shli": lambda one, two: one << (two & 63),
+    "shrui": lambda one, two: (one % (1 << 64)) >> (two & 63),
+    "shrsi": lambda one, two: one >> (two & 63),
+}
+EDGES = (0, -1, 6, 2**32 - 1, -(2**32), 2**63 - 1)
+
+
+def of_the_wave(word, number):
+    """A number of 64 bits in memory and another one, which may be in the code."""
+    pointers, sides, place = Virtual(4, SCALARS), Virtual(4, SCALARS), Virtual()
+    first, second = (pointers.all._replace(first=at, width=2) for at in (0, 2))
+    b = Builder()
+    b.say("s_load_dwordx4", (pointers.all,), (ARGUMENTS.all, 0))
+    b.say("s_load_dwordx4", (sides.all,), (first, 0))
+    low, high, *other = sides.parts()
+    if number is not None:
+        other = [number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF]
+    found = wide(b, word, (low, high), tuple(other))
+    names = [line.name for line in b.blocks[0].lines if isinstance(line, Instruction)]
+    assert all(name.startswith("s_") for name in names)
+    b.say("v_mov_b32", (place.all,), (0,))
+    value = b.moved(found, Virtual(2))
+    b.say("global_store_dwordx2", (), (place.all, value, second))
+    b.say("s_endpgm")
+    return b.blocks[0].lines
+
+
+@pytest.mark.parametrize("word", LONG)
+@pytest.mark.parametrize("coded", [True, False])
+def test_numbers_of_two_words_are_computed_by_the_wave(word, coded):
+    chip = "gfx950"
+    shared = None if coded else load(code_of(of_the_wave(word, None), chip)[1])
+    for two in EDGES:
+        code = shared or load(code_of(of_the_wave(word, two), chip)[1])
+        for one in EDGES:
+            found = np.zeros(1, np.int64)
+            result = emulate(code, (np.array([one, two]), found), grid=(1, 1, 1))
+            assert result.reports == ()
+            want = (LONG[word](one, two) + 2**63) % 2**64 - 2**63
+            assert found[0] == want, (one, two)
+
+
+def test_a_mask_is_not_made_between_a_sum_and_its_carry():
+    """It is made behind neither: it reads what the second half writes."""
+    pair, mask, other = (Virtual(2, SCALARS) for _ in range(3))
+    first, last = pair.parts()
+    joins = Instruction("s_and_b64", (mask.all,), (pair.all, other.all))
+    both = [
+        Instruction("s_add_u32", (Virtual(1, SCALARS).all,), (first, 1)),
+        Instruction("s_addc_u32", (last,), (last, 0)),
+    ]
+    made = sunk([joins, *both], counted(iter([joins, *both])))
+    assert made == [joins, *both]

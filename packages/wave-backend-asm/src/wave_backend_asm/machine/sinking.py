@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction
 from wave_backend_asm.machine.operands import SCALARS
+from wave_backend_asm.machine.together import asks
 
 if TYPE_CHECKING:
     from wave_backend_asm.code import Value
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     Operation = Instruction | Copy
 
 _LOGIC = ("s_and_b64", "s_or_b64", "s_xor_b64", "s_andn2_b64")
-_READS_CONDITION = ("s_cselect", "s_cbranch_scc")
 
 
 def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operation]:
@@ -73,9 +73,7 @@ def _may_sink(operation: Operation, writes: Counter[Value]) -> TypeGuard[Instruc
 
 
 def _reads_condition(operation: Operation) -> bool:
-    return isinstance(operation, Instruction) and operation.name.startswith(
-        _READS_CONDITION
-    )
+    return isinstance(operation, Instruction) and asks(operation)
 
 
 def _jumps(operation: Operation) -> bool:

@@ -12,12 +12,18 @@ from wave_backend_asm.machine.operands import (
     is_scalar,
     signed,
 )
-from wave_backend_asm.select.basics import basic, lane_test, lanes
+from wave_backend_asm.select.basics import basic, lane_test
 from wave_backend_asm.select.builder import Compared, Shifted
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
 from wave_backend_asm.select.long_division import divided
-from wave_backend_asm.select.pairs import Pair, carried, flipped, lanes_of
+from wave_backend_asm.select.pairs import (
+    Pair,
+    carried,
+    flipped,
+    lanes_of,
+    of_the_wave,
+)
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
@@ -54,10 +60,7 @@ def wide(b: Builder, word: str, *operands: Pair) -> Pair:
         test = compared_wide(b, _EXTREMES[word], one, two)
         low, high = (chosen(b, test, x, y) for x, y in zip(one, two, strict=True))
         return low, high
-    pair, name = Virtual(2), _WIDE_SHIFTS[word]
-    b.say(name, (pair.all,), (b.in_vector(two[0]), b.together(lanes_of(b, one))))
-    low, high = pair.parts()
-    return low, high
+    return _moved(b, word, one, two[0])
 
 
 def _signed(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
@@ -82,18 +85,37 @@ _EXTREMES = {"minsi": "slt", "maxsi": "sgt", "minui": "ult", "maxui": "ugt"}
 """The relation under which the first of two is the result."""
 
 _WIDE_SHIFTS = {
-    "shli": "v_lshlrev_b64",
-    "shrui": "v_lshrrev_b64",
-    "shrsi": "v_ashrrev_i64",
+    "shli": ("v_lshlrev_b64", "s_lshl_b64"),
+    "shrui": ("v_lshrrev_b64", "s_lshr_b64"),
+    "shrsi": ("v_ashrrev_i64", "s_ashr_i64"),
 }
+"""The instructions of lanes and of the wave."""
+
+
+def _moved(b: Builder, word: str, number: Pair, distance: Operand) -> Pair:
+    """A shift."""
+    lanes, wave = _WIDE_SHIFTS[word]
+    if of_the_wave(*number, distance):
+        found = b.salu(wave, b.together(number, SCALARS), distance, width=2)
+        low, high = (found._replace(first=at, width=1) for at in (0, 1))
+        return low, high
+    pair = Virtual(2)
+    operands = (b.in_vector(distance), b.together(lanes_of(b, number)))
+    b.say(lanes, (pair.all,), operands)
+    low, high = pair.parts()
+    return low, high
 
 
 def _product(b: Builder, one: Pair, two: Pair) -> Pair:
     """The lower 64 bits: what overflows of the upper words is lost."""
-    low = b.valu("v_mul_lo_u32", one[0], two[0])
-    high = b.valu("v_mul_hi_u32", one[0], two[0])
+    low = basic(b, "muli", one[0], two[0])
+    if of_the_wave(one[0], two[0]):
+        high: Operand = b.salu("s_mul_hi_u32", one[0], two[0])
+    else:
+        high = b.valu("v_mul_hi_u32", one[0], two[0])
     for x, y in ((one[0], two[1]), (one[1], two[0])):
-        high = lanes(b, "addi", b.valu("v_mul_lo_u32", x, y), high)
+        if 0 not in (x, y):
+            high = basic(b, "addi", basic(b, "muli", x, y), high)
     return low, high
 
 

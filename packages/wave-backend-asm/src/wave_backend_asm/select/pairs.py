@@ -1,10 +1,10 @@
-"""Numbers of two words: their sums, and their operands in registers of lanes."""
+"""Numbers of two words: their sums, of the wave where both are its, else of lanes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.machine.operands import SCALARS, Operand, Virtual
+from wave_backend_asm.machine.operands import SCALARS, Operand, Virtual, is_scalar
 from wave_backend_asm.select.basics import basic
 
 if TYPE_CHECKING:
@@ -14,6 +14,17 @@ Pair = tuple[Operand, Operand]
 """A number of 64 bits: its lower word, and its upper one."""
 
 
+_SUM_OF_THE_WAVE = {
+    "addi": ("s_add_u32", "s_addc_u32"),
+    "subi": ("s_sub_u32", "s_subb_u32"),
+}
+
+
+def of_the_wave(*words: Operand) -> bool:
+    """Whether all lanes have the same words, and the wave has one of them."""
+    return all(map(is_scalar, words)) and not all(isinstance(w, int) for w in words)
+
+
 def lanes_of(b: Builder, pair: Pair) -> list[Operand]:
     """Both words, each in a register of lanes."""
     return [*map(b.in_vector, pair)]
@@ -21,6 +32,10 @@ def lanes_of(b: Builder, pair: Pair) -> list[Operand]:
 
 def carried(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
     """A sum or a difference: the lower words, then the upper ones with the carry."""
+    if of_the_wave(*one, *two):
+        names = _SUM_OF_THE_WAVE[word]
+        low, high = (b.salu(*row) for row in zip(names, one, two, strict=True))
+        return low, high
     names = ("v_add_co_u32", "v_addc_co_u32")
     if word == "subi":
         names = ("v_sub_co_u32", "v_subb_co_u32")
