@@ -56,7 +56,7 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
         if not _reads_condition(operation):
             for each in wanted:
                 found += _needed(each, held)
-            found += _endangered(operation, held, within=at <= end)
+                found += _endangered(each, held, within=at <= end)
         found.append(operation)
     return [*found, *_released([*held.values()], held)]
 
