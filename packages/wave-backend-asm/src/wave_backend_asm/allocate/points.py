@@ -16,7 +16,7 @@ class Cover(NamedTuple):
 
     Attributes:
         inside: what lies below these are the points, and nothing else.
-        above: these have one of the points below them, or are the point.
+        above: these have one of `inside` below them, or are or lie below one.
     """
 
     inside: tuple[int, ...]
@@ -32,6 +32,7 @@ class Points:
 
     def __init__(self, count: int) -> None:
         self._known: dict[Span, Cover] = {}
+        self._ways: dict[int, tuple[int, ...]] = {}
         self._levels: list[int] = []
         self.nodes = 0
         while count:
@@ -47,11 +48,17 @@ class Points:
             above: set[int] = set()
             for first, last in span:
                 inside += self._inside(first, last + 1)
-                for level, start in enumerate(self._levels):
-                    shift = level * _BITS
-                    above.add(start + (first >> shift))
-                    above.add(start + (last >> shift))
+                above.update(self._way(first >> _BITS), self._way(last >> _BITS))
             found = self._known[span] = Cover((*inside,), (*above,))
+        return found
+
+    def _way(self, parent: int) -> tuple[int, ...]:
+        """The nodes from one of those over points up to the root."""
+        found = self._ways.get(parent)
+        if found is None:
+            rows = enumerate(self._levels[1:])
+            ways = [start + (parent >> level * _BITS) for level, start in rows]
+            found = self._ways[parent] = (*ways,)
         return found
 
     def _inside(self, low: int, high: int) -> list[int]:

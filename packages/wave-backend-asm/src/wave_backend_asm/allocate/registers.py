@@ -84,11 +84,13 @@ def allocate(
     webs, peak = webs_of(flow, ranges.spans, given, spread), peak_of(ranges)
     free = [web for web in webs if web.values[0] not in given]
     still = [web for web in webs if web.values[0] in given]
+    if not Least.of(free, count).within(budget):
+        raise NoRoomError(peak, ranges, budget)
     points = Points(count)
     covers = {web: [*map(points.cover, web.spans)] for web in webs}
     best: Allocation | None = None
     tried: list[list[Web]] = []
-    for order in _ORDERS if Least.of(free, count).within(budget) else ():
+    for order in _ORDERS:
         ordered = sorted(free, key=order)
         if ordered in tried:
             continue  # where all may live in the same files, and are as wide
