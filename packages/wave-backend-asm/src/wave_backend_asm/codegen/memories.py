@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.operands import SCALARS, Virtual
-from wave_core.analysis.effects import written_memories
 from wave_core.backends.emission.memories import extents, size, strides
 from wave_core.ops.atomic import Atomic
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.sync import Fence
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from wave_backend_asm.codegen.emitter import Emitter
     from wave_core.ir import Graph
     from wave_core.ops.structure import Argument
@@ -112,19 +113,20 @@ def reaches(emit: Emitter, argument: Argument) -> bool:
     return not known or count.constant_value * kind.dtype.bytes < BUFFER_LIMIT
 
 
-def steady_memories(graph: Graph) -> set[int]:
+def steady_memories(graph: Graph, written: Collection[int]) -> set[int]:
     """The parameters that stay as they are while the kernel runs, by key.
 
-    These are none where a workgroup may learn that others, or another device, have
-    written something: caches of scalars would not know.
+    They are those that it has not ``written``, and none where a workgroup may learn
+    that others, or another device, have written something: caches of scalars would not
+    know.
     """
     for op in graph.walk():
         if isinstance(op, Atomic | Fence):
             return set()
         if isinstance(op, Read | Write) and op.is_volatile:
             return set()
-    written = {memory.ident for memory in written_memories(graph.body)}
-    return {parameter.ident for parameter in graph.parameters} - written
+    every = {parameter.ident for parameter in graph.parameters}
+    return every.difference(written)
 
 
 def starts_in_lds(graph: Graph) -> dict[int, int]:

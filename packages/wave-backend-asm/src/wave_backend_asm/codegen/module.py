@@ -183,7 +183,7 @@ class Beginning:
         # All addresses are asked for before one is waited for.
         starts = [address_of(emit, p, n) for n, p in enumerate(self.parameters)]
         written = {memory.ident for memory in written_memories(graph.body)}
-        bind = partial(_bound, emit, written, steady_memories(graph))
+        bind = partial(_bound, emit, written, steady_memories(graph, written))
         bindings = tuple(map(bind, self.parameters, starts))
         emit.lower(graph.body)
         emit.b.say("s_endpgm")
