@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -34,12 +35,28 @@ def spent(process):
     try:
         own = time.clock_gettime(clock_of(process))
         fields = (place / "stat").read_text().rpartition(")")[2].split()
-        tasks = list((place / "task").iterdir())
-        below = [int(n) for t in tasks for n in (t / "children").read_text().split()]
+        children = below(place)
     except OSError:  # it ended, and counts where it was waited for
         return 0.0
     ended = sum(int(field) for field in fields[13:15]) / TICKS
-    return own + ended + sum(spent(child) for child in below)
+    return own + ended + sum(spent(child) for child in children)
+
+
+def below(place):
+    """Numbers of the processes that the threads of one have started.
+
+    A thread that ends meanwhile gives its processes to another one, which may have been
+    asked already, so all are asked again. Taken for the end of the process, it would
+    take all that this has spent out of the sum.
+
+    Raises:
+        OSError: the process ended.
+    """
+    while True:
+        tasks = list((place / "task").iterdir())
+        with suppress(FileNotFoundError, ProcessLookupError):
+            rows = [(task / "children").read_text().split() for task in tasks]
+            return [int(number) for row in rows for number in row]
 
 
 def clock_of(process):
