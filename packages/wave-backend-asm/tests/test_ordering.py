@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wave_backend_asm.allocate.budget import Budget
@@ -206,3 +208,28 @@ def test_prices_are_those_of_the_tables():
     curved = say("v_exp_f32", value, of=(AT,))
     assert [price_of(curved, chip).busy for chip in ("gfx942", "gfx950")] == [16, 8]
     assert price_of(Copy(value.all, AT.all), "gfx942").issue == 0
+
+
+def test_waves_of_a_workgroup_share_lds_and_memory():
+    wide = Virtual(4)
+    for load in (loaded(wide), say("ds_read_b128", wide, of=(AT,))):
+        alone, shared = (price_of(load, "gfx942", waves) for waves in (1, 4))
+        assert (shared.busy, shared.issue) == (4 * alone.busy, alone.issue)
+    own = say("v_exp_f32", wide.parts()[0], of=(AT,))
+    assert price_of(own, "gfx942", 4) == price_of(own, "gfx942")
+
+
+def stretch_of_loads(sharing):
+    """How far apart the first and the last of some loads end up, with sums behind."""
+    wide, value = [Virtual(4) for _ in range(6)], Virtual()
+    lines = [
+        *map(loaded, wide), say("v_mov_b32", value, of=(0,)), *sums(400, value),
+        stored(value), *[stored(each.parts()[0]) for each in wide],
+    ]  # fmt: skip
+    found = names(lines, replace(Budget.of_waves(1), sharing=sharing))
+    places = [at for at, name in enumerate(found) if name == "buffer_load_dwordx4"]
+    return places[-1] - places[0]
+
+
+def test_others_come_between_loads_of_all_waves():
+    assert stretch_of_loads(4) > stretch_of_loads(1)

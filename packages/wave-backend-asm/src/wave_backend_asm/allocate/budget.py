@@ -24,11 +24,13 @@ class Budget:
         vector: VGPRs and AGPRs together.
         scalar: SGPRs.
         most: waves of a SIMD at a time, if registers keep none away: LDS may.
+        sharing: waves that use what a compute unit has once at the same time.
     """
 
     vector: int
     scalar: int = _SCALARS
     most: int = _WAVES
+    sharing: int = 1
 
     @classmethod
     def of_waves(cls, waves: int, most: int = _WAVES) -> Budget:

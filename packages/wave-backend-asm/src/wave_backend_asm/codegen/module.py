@@ -190,7 +190,10 @@ class Beginning:
         geometry = self.geometry
         most, _ = target.occupancy(1, rounded_lds_bytes(graph), geometry.threads)
         least = waves or -(-geometry.waves_per_workgroup // 4)
-        budget = Budget.of_waves(least, least if most is None else most)
+        budget = replace(
+            Budget.of_waves(least, least if most is None else most),
+            sharing=geometry.waves_per_workgroup,
+        )
         program = assembled_program(
             emit.b.blocks[0].lines, target.name, budget, emit.fixed,
             Source.of(graph.location),

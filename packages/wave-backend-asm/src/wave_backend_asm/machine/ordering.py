@@ -70,7 +70,7 @@ class Orders:
         """
         if not self._fits:
             return
-        program = _Program(self._flow, self._names, self._chip)
+        program = _Program(self._flow, self._names, self._chip, self._budget.sharing)
         blocks = [
             program.block(number, each) for number, each in enumerate(self._blocks)
         ]
@@ -115,6 +115,7 @@ class _Program:
     flow: Flow
     names: Names
     chip: str
+    sharing: int
 
     def block(self, number: int, operations: Sequence[Operation]) -> list[_Row]:
         """The operations of a block: what lies between fixed points is ordered."""
@@ -153,7 +154,7 @@ class _Program:
 
     def _price(self, group: Group) -> Price:
         """What a group costs: the unit is that of what is waited for longest."""
-        prices = [price_of(each, self.chip) for each in group]
+        prices = [price_of(each, self.chip, self.sharing) for each in group]
         return prices[0] if len(prices) == 1 else reduce(_together, prices)
 
     def _node(self, group: Group, price: Price) -> Node:

@@ -36,12 +36,25 @@ Source: as above; `wave_isa_amdgcn.waitstates` has all of them.
 _WIDTHS = re.compile(r"(?:dword(?:x(\d))?|b(\d+)(?:_tr_b\d+)?)$")
 
 
-def price_of(operation: Instruction | Copy, chip: str) -> Price:
-    """The price of one operation; copies are taken to become nothing."""
+def price_of(operation: Instruction | Copy, chip: str, sharing: int = 1) -> Price:
+    """The price of one operation; copies are taken to become nothing.
+
+    Args:
+        operation: an instruction, or a copy.
+        chip: ``gfx942`` or ``gfx950``.
+        sharing: waves that ask LDS and memory for the same at the same time.
+    """
     if not isinstance(operation, Instruction):
         return Price()
     scalar = any(part.value.files == SCALARS for part in operation.defines)
-    return _price(operation.name, operation.modifiers, chip, scalar=scalar)
+    found = _price(operation.name, operation.modifiers, chip, scalar=scalar)
+    if found.unit not in _OF_ALL or sharing == 1:
+        return found
+    return found._replace(busy=found.busy * sharing)
+
+
+_OF_ALL = ("lds", "vmem")
+"""Units that a compute unit has once, for all of its SIMDs."""
 
 
 @cache
