@@ -433,11 +433,24 @@ def test_signs_of_zero_are_kept(session):
     same_bits(session, kernel, arrays, "gfx942")
 
 
-@pytest.mark.parametrize("offset", [1, 5, 16, 33, 40])
-def test_lanes_exchange_by_any_distance(session, offset):
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("offset", [1, 3, 4, 5, 7, 8, 12, 15, 16, 32, 33, 40])
+def test_lanes_exchange_by_any_distance(session, offset, chip):
     kernel = joined(tkl.i32, lambda a, b: tkw.shuffle(a, offset, 64) + b)
     arrays = values(torch.int32, (4, 64)), values(torch.int32, (4, 64))
-    same_bits(session, kernel, arrays, "gfx950")
+    same_bits(session, kernel, arrays, chip)
+
+
+@pytest.mark.parametrize(("chip", "swaps", "through"), [
+    ("gfx942", 0, ["ds_swizzle_b32", "ds_bpermute_b32"]), ("gfx950", 2, []),
+])  # fmt: skip
+def test_sums_of_lanes_go_around_lds(session, chip, swaps, through):
+    """Of six steps only those that have no instruction of lanes take LDS."""
+    text = assembly(session, "softmax", chip, SMALL["softmax"])
+    words = [line.split()[0] for line in text.splitlines() if line]
+    found = [word for word in words if word.startswith("ds_")]
+    assert found == through * 2
+    assert len(re.findall(r"v_permlane(?:16|32)_swap_b32", text)) == swaps * 2
 
 
 def test_an_op_without_instructions_is_refused_with_the_way_out(session):

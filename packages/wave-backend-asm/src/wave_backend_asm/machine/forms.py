@@ -56,7 +56,7 @@ _FORMS = tuple(
         (r"buffer_inv", Form("vmem")),
         (r"v_mfma_\w+", Form("mfma")),
         (r"v_div_fmas_\w+", Form("valu", reads=VCC_BITS)),
-        (r"v_\w+_dpp", Form("valu", updates=True)),
+        (r"v_(\w+_dpp|permlane\w+_swap_b32)", Form("valu", updates=True)),
         (r"v_\w+", Form("valu")),
     )
 )
