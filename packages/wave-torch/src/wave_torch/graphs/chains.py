@@ -19,7 +19,9 @@ from wave_torch.graphs.halves import find_turned, spell_turned, turned
 from wave_torch.graphs.nodes import (
     KERNEL,
     bound,
+    lie,
     note_origin,
+    order_in_memory,
     same_shape,
     tensor_of,
     value_of,
@@ -40,14 +42,33 @@ ALONE = "one op alone"
 class Chain(torch.nn.Module):
     """One kernel of a graph."""
 
-    def __init__(self, program: Program) -> None:
-        """Of a program."""
+    def __init__(self, program: Program, kept: Sequence[_Kept]) -> None:
+        """Of a program, and what is kept of its results."""
         super().__init__()
         self._program = program
+        self._kept = kept
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Its results; values of rows have 1 for the last dimension."""
-        return compute(self._program, *tensors)
+        found = compute(self._program, *tensors)
+        return tuple(map(_Kept.of, self._kept, found))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a graph needs of one result.
+
+    Attributes:
+        narrowed: Whether it is a value of rows that the kernel has for each element.
+        order: Of its dims in memory, which ops behind it were chosen for.
+    """
+
+    narrowed: bool
+    order: Sequence[int]
+
+    def of(self, result: torch.Tensor) -> torch.Tensor:
+        """That, copied only where it lies otherwise."""
+        return lie(result[..., :1] if self.narrowed else result, self.order)
 
 
 @dataclass(frozen=True)
@@ -179,13 +200,14 @@ def _fuse(
     reads = [x for x in inputs if x not in members and constant_of(x) is None]
     stored = [node for node in chain if not members.issuperset(node.users)]
     program = _written(chain, reads, stored)
-    module.add_submodule(name, Chain(program))
+    kept = [
+        _Kept(_is_wide(program, at, node, grouping), _order_of(node))
+        for at, node in enumerate(stored)
+    ]
+    module.add_submodule(name, Chain(program, kept))
     with module.graph.inserting_before(chain[-1]):
         call = module.graph.call_module(name, tuple(reads))
-        found = [
-            _result(call, at, node, narrowed=_is_wide(program, at, node, grouping))
-            for at, node in enumerate(stored)
-        ]
+        found = [_result(call, at, node) for at, node in enumerate(stored)]
     note_origin(call, *chain)
     call.meta[KERNEL] = (
         f"chain of {len(chain)} ops" if len(chain) > 1 else "fold of rows"
@@ -215,12 +237,18 @@ def _is_wide(program: Program, at: int, node: fx.Node, grouping: _Grouping) -> b
     return grouping.of_rows(node) and value not in program.of_rows
 
 
-def _result(call: fx.Node, at: int, node: fx.Node, *, narrowed: bool) -> fx.Node:
+def _order_of(node: fx.Node) -> tuple[int, ...]:
+    """The order of a result's dims in memory, with that of rows if it is gone."""
+    value = tensor_of(node)
+    assert value is not None, node
+    order = order_in_memory(value)
+    return order if _keeps_dims(node) else (*order, value.ndim)
+
+
+def _result(call: fx.Node, at: int, node: fx.Node) -> fx.Node:
     """One result of a kernel, with the dims that a node's has."""
     graph = call.graph
     found = graph.call_function(operator.getitem, (call, at))
-    if narrowed:
-        found = graph.call_function(ATEN.slice.Tensor, (found, -1, 0, 1))
     if not _keeps_dims(node):
         found = graph.call_function(ATEN.squeeze.dim, (found, -1))
     found.meta["val"] = value_of(node)

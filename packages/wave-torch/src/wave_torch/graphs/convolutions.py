@@ -6,12 +6,21 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_torch.graphs.nodes import Left, Rule, arguments_of, emit, value_of, why_not
+from wave_torch.graphs.nodes import (
+    Left,
+    Rule,
+    arguments_of,
+    emit,
+    size_of,
+    value_of,
+    why_not,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +43,7 @@ def convolution(node: fx.Node) -> fx.Node | Left:
     if not moved.transposed:
         found = moved.emit(WAVE.conv2d.default, image, filters, bias)
         return moved.lined(found)
-    size = moved.extents(node)
+    size = moved.grown(x, weight)
     found = moved.lined(moved.emit(WAVE.conv2d_input.default, image, filters, size))
     if bias is None:
         return found
@@ -48,7 +57,7 @@ def gradients(node: fx.Node) -> tuple[fx.Node | None, ...] | Left:
     """Of images, filters and biases, those that are asked for."""
     grad, x, weight, _, *moves, asked = arguments_of(node)
     moved = _Moved.of(node, moves)
-    reason = moved.why_not(grad, x, weight)
+    reason = moved.why_not(grad, weight, x)
     if reason:
         return Left(reason)
     made: tuple[Callable[[], fx.Node], ...] = (
@@ -74,18 +83,21 @@ class _Moved:
     padding: Sequence[int]
     dilation: Sequence[int]
     transposed: bool
+    more: Sequence[int]
     groups: int
 
     @classmethod
     def of(cls, node: fx.Node, moves: Sequence[Any]) -> _Moved:
-        """From arguments as torch orders them; the size of results says the rest."""
-        stride, padding, dilation, transposed, _, groups = moves
-        return cls(node, stride, padding, dilation, transposed, groups)
+        """From arguments as torch orders them."""
+        return cls(node, *moves)
 
     def why_not(self, *operands: fx.Node) -> str:
         dims = len(self.stride)
         if dims not in (1, 2):
             return f"the convolution is of {dims} dimensions"
+        filters = value_of(operands[1]).shape[2:]
+        if not all(isinstance(each, int) for each in filters):
+            return "sizes of filters are open"
         return why_not(*map(value_of, operands))
 
     @property
@@ -104,18 +116,36 @@ class _Moved:
         """Images as what the call gives."""
         return emit(self.node, ATEN.squeeze.dim, result, 2) if self.line else result
 
+    def grown(self, x: fx.Node, weight: fx.Node) -> list[Any]:
+        """Rows and columns of what a transposed convolution gives."""
+        sizes = [
+            size if isinstance(size, int) else self._times(x, dim, weight)
+            for dim, size in enumerate(value_of(self.node).shape[2:])
+        ]
+        return [1, *sizes] if self.line else sizes
+
+    def _times(self, x: fx.Node, dim: int, weight: fx.Node) -> fx.Node:
+        """One that is known only when the graph runs."""
+        reach = self.dilation[dim] * (value_of(weight).shape[2 + dim] - 1) + 1
+        rest = reach + self.more[dim] - self.stride[dim] - 2 * self.padding[dim]
+        size = size_of(self.node, x, 2 + dim)
+        times = emit(self.node, operator.mul, size, self.stride[dim])
+        return emit(self.node, operator.add, times, rest)
+
     def extents(self, like: fx.Node) -> list[Any]:
         """Rows and columns of an operand or a result."""
-        return [*([1] if self.line else []), *value_of(like).shape[2:]]
+        dims = range(2, value_of(like).ndim)
+        sizes = [size_of(self.node, like, dim) for dim in dims]
+        return [1, *sizes] if self.line else sizes
 
-    def emit(self, operator: Callable[..., Any], *operands: Any) -> fx.Node:
+    def emit(self, target: Callable[..., Any], *operands: Any) -> fx.Node:
         moves = self.stride, self.padding, self.dilation
         rest = (1, 0, 1)
         pairs = [
             [other, *given] if self.line else list(given)
             for given, other in zip(moves, rest, strict=True)
         ]
-        return emit(self.node, operator, *operands, *pairs, self.groups)
+        return emit(self.node, target, *operands, *pairs, self.groups)
 
     def of_images(self, grad: fx.Node, x: fx.Node, weight: fx.Node) -> fx.Node:
         moved, filters = self.flat(grad), self.flat(weight)

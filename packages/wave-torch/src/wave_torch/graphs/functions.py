@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as torch_functions
 
-from wave_torch.graphs.nodes import Left, Rule, bound, emit, value_of, why_not
+from wave_torch.graphs.nodes import (
+    Left,
+    Rule,
+    bound,
+    emit,
+    size_of,
+    value_of,
+    why_not,
+)
 from wave_torch.graphs.sdpa import attend
 
 if TYPE_CHECKING:
@@ -50,20 +58,23 @@ def _norm(
     reason = why_not(value_of(node))
     if reason:
         return Left(reason)
-    if len(call["normalized_shape"]) != 1:
+    if len(value_of(call["normalized_shape"])) != 1:
         return Left("the norm is of several dimensions")
-    vectors = [_column(node, name, call[name]) for name in columns]
-    return emit(node, operator, _cast(node, call["input"]), *vectors, eps)
+    vectors = [_column(node, name, call) for name in columns]
+    found = emit(node, operator, _cast(node, call["input"]), *vectors, eps)
+    # Autocast has rules of its own for the operator, and others for the function.
+    return emit(node, torch.ops.aten.to.dtype, found, value_of(node).dtype)
 
 
-def _column(node: fx.Node, name: str, given: Any) -> fx.Node:
+def _column(node: fx.Node, name: str, call: dict[str, Any]) -> fx.Node:
     """A number for each column; where there is none, the one that changes nothing."""
+    given = call[name]
     if given is not None:
         return _cast(node, given)
     result = value_of(node)
     fill = 1.0 if name == "weight" else 0.0
     kind = {"dtype": result.dtype, "device": result.device}
-    return emit(node, torch.full, (result.shape[-1],), fill, **kind)
+    return emit(node, torch.full, (size_of(node, call["input"], -1),), fill, **kind)
 
 
 def _cast(node: fx.Node, operand: fx.Node) -> fx.Node:

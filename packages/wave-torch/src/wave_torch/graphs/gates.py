@@ -15,6 +15,7 @@ from torch import fx
 
 from wave_torch.graphs.nodes import (
     emit,
+    lay_as,
     note_origin,
     only_user,
     same_shape,
@@ -107,6 +108,6 @@ def _replace(node: fx.Node, gate: _Factor, up: _Factor) -> None:
     for view in gate.views:
         target: Any = view.target
         found = emit(node, target, found, *view.args[1:])
-    node.replace_all_uses_with(found)
+    node.replace_all_uses_with(lay_as(found, node))
     for old in (node, *gate.views[::-1], *up.views[::-1], gate.product, up.product):
         old.graph.erase_node(old)

@@ -128,6 +128,60 @@ def emit(
     return made
 
 
+def size_of(before: fx.Node, operand: fx.Node, dim: int) -> int | fx.Node:
+    """The size of a dimension, as an argument of calls in front of a node.
+
+    Where it is known only when the graph runs, a node computes it.
+    """
+    size: int | torch.SymInt = value_of(operand).shape[dim]
+    if isinstance(size, int):
+        return size
+    return emit(before, torch.ops.aten.sym_size.int, operand, dim)
+
+
+def is_size(node: fx.Node) -> bool:
+    """Whether a node's result is a number, of which shapes are made."""
+    return isinstance(value_of(node), int | torch.SymInt)
+
+
+def order_in_memory(value: torch.Tensor) -> tuple[int, ...]:
+    """The dims of a tensor, from that with the farthest neighbours on."""
+    dims = range(value.ndim)
+    if value.is_contiguous():
+        return tuple(dims)
+    return tuple(sorted(dims, key=lambda dim: -value.stride(dim)))
+
+
+def lie(tensor: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
+    """The same numbers with dims in this order in memory, copied only where needed."""
+    return tensor.permute(list(order)).contiguous().permute(inverse(order))
+
+
+def inverse(order: Sequence[int]) -> tuple[int, ...]:
+    """The order that undoes another one."""
+    return tuple(order.index(dim) for dim in range(len(order)))
+
+
+def lies_as(value: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor has its dims in memory as another one has, without gaps."""
+    return value.permute(order_in_memory(other)).is_contiguous()
+
+
+def lay_as(found: fx.Node, node: fx.Node) -> fx.Node:
+    """What takes a node's place, as the node's result lies in memory.
+
+    Ops behind it were chosen for that, and who called the model sees it.
+    """
+    value, wanted = tensor_of(found), tensor_of(node)
+    if value is None or wanted is None or lies_as(value, wanted):
+        return found
+    order = order_in_memory(wanted)
+    aten, rows = torch.ops.aten, {"memory_format": torch.contiguous_format}
+    turned = emit(node, aten.permute.default, found, list(order))
+    copied = emit(node, aten.clone.default, turned, **rows)
+    return emit(node, aten.permute.default, copied, list(inverse(order)))
+
+
 def fake_mode(node: fx.Node) -> Any:
     """The mode in which the shapes of a graph are computed."""
     leaves = tree_leaves(value_of(node))

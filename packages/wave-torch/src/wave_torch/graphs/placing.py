@@ -23,11 +23,15 @@ from wave_torch.graphs.nodes import (
     Left,
     Rule,
     described,
+    is_size,
     is_view,
+    lay_as,
+    lies_as,
     named,
     note_origin,
     origin,
     seen_through_views,
+    value_of,
 )
 from wave_torch.graphs.products import ACTIVATIONS, MATMUL, PRODUCTS, finished
 from wave_torch.graphs.rows import ROWS
@@ -119,7 +123,7 @@ def _replace(node: fx.Node, found: fx.Node | None, op: fx.Node) -> None:
     """Let a node's readers read another one, which does the work of ``op``."""
     if found is not None:
         note_origin(seen_through_views(found), op)
-        node.replace_all_uses_with(found)
+        node.replace_all_uses_with(lay_as(found, node))
     node.graph.erase_node(node)
 
 
@@ -133,7 +137,9 @@ def _drop_copies(graph: fx.Graph) -> None:
         if node.target is not ATEN.clone.default or node.kwargs:
             continue
         (read,) = node.all_input_nodes
-        if seen_through_views(read).op != "placeholder" and not _is_returned(node):
+        given = seen_through_views(read).op == "placeholder"
+        same = lies_as(value_of(read), value_of(node))
+        if same and not given and not _is_returned(node):
             node.replace_all_uses_with(read)
             graph.erase_node(node)
 
@@ -163,7 +169,7 @@ def _placements(
         kernel = _kernel(node)
         if kernel:
             yield Placement(", ".join(origin(node)), described(node), WAVE, kernel)
-        elif node in left or not is_view(node):
+        elif node in left or not (is_view(node) or is_size(node)):
             why = left.get(node, NO_KERNEL)
             yield Placement(named(node), described(node), rest, why)
 

@@ -19,6 +19,7 @@ from wave_torch.graphs.nodes import (
     arguments_of,
     bound,
     emit,
+    lay_as,
     note_origin,
     only_user,
     same_shape,
@@ -171,7 +172,7 @@ class _Step:
         for view in self.views:
             target: Any = view.target
             found = emit(self.user, target, found, *view.args[1:])
-        self.user.replace_all_uses_with(found)
+        self.user.replace_all_uses_with(lay_as(found, self.user))
         for old in (self.user, *reversed(self.views), self.product):
             old.graph.erase_node(old)
         return made

@@ -18,6 +18,7 @@ from wave_torch.graphs.nodes import (
     bound,
     emit,
     same_shape,
+    size_of,
     value_of,
     word,
 )
@@ -131,7 +132,8 @@ class _Call:
             found = emit(self.node, torch.unsqueeze, found, 0)
         queries, keys = (self.value(each).shape[-2] for each in ("query", "key"))
         if self.given["is_causal"] and name != "query" and queries != keys:
-            found = emit(self.node, torch.narrow, found, -2, 0, queries)
+            seen = size_of(self.node, self.given["query"], -2)
+            found = emit(self.node, torch.narrow, found, -2, 0, seen)
         dtype = value_of(self.node).dtype
         if value_of(found).dtype != dtype:
             found = emit(self.node, torch.ops.aten.to.dtype, found, dtype)
