@@ -106,3 +106,53 @@ def test_norms_under_autocast_have_torchs_type(norm):
         found, wanted = compiled(layers)(ROWS), layers(ROWS)
     assert found.dtype == wanted.dtype
     torch.testing.assert_close(found, wanted, atol=3e-2, rtol=3e-2)
+
+
+WORDS = {
+    "truths added": lambda x: ((x > 0) + (x < 1)).logical_not(),
+    "truths multiplied": lambda x: ((x > 0) * (x < 1)) | (x > 2),
+    "truths chosen": lambda x: torch.where(x > 0, x < 1, x > -1),
+    "truths filled": lambda x: (x > 0).masked_fill(x < 1, True),
+    "the greater truth": lambda x: torch.maximum(x > 0, x < 1) & (x < 2),
+    "a factor of what is subtracted": lambda x: torch.rsub(x, x * 2, alpha=3) * 2,
+    "a factor of what is added": lambda x: torch.add(x, x > 0, alpha=2).neg(),
+    "a rounded number": lambda x: (x * torch.full((), 0.1).bfloat16()).neg(),
+    "a number that is cut off": lambda x: (x + torch.full((), 2.7, dtype=int)) * 2,
+}
+
+
+@pytest.mark.parametrize("title", WORDS)
+def test_arguments_of_elements_mean_what_torch_means(title):
+    found, wanted = compiled(WORDS[title])(ROWS), WORDS[title](ROWS)
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_halves_of_open_rows(dynamic):
+    def model(x):
+        first, second = x.chunk(2, -1)
+        return torch.cat((-second, first), -1) * x + 1
+
+    same(compiled(model, dynamic=dynamic)(ROWS), model(ROWS))
+
+
+def test_the_gradient_of_one_number():
+    x = torch.tensor(2.0, requires_grad=True)
+    (slope,) = torch.autograd.grad(compiled(lambda x: x.softmax(0) * x)(x), x)
+    same(slope, torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_least_number_of_a_wider_mask_hides_no_row(dtype):
+    # A row of padding, as models write it under autocast.
+    mask = torch.zeros(3, 3)
+    mask[0, 1:], mask[2] = torch.finfo(torch.float32).min, -torch.inf
+    mask[1] = torch.finfo(torch.float32).min
+    # Equal scores, which f16 would keep apart where f32 does not.
+    q, v = torch.zeros(1, 2, 3, 8, dtype=dtype), torch.randn(1, 2, 3, 8).to(dtype)
+
+    def model(q, v):
+        call = torch_functions.scaled_dot_product_attention
+        return call(q, q, v, attn_mask=mask)
+
+    same(compiled(model)(q, v).contiguous(), model(q, v).contiguous())

@@ -48,7 +48,7 @@ def attention(  # noqa: PLR0913 - one word for each variant
         causal: Whether a query sees no key behind its place.
         window: How many keys a query sees on each side, its own place among them.
         bias: Added to scores, ``[B, H, M, S]`` or what broadcasts to it, of query's
-            type; minus infinity hides a key.
+            type; minus infinity hides a key, as in bfloat16 all below -2.3e38 does.
         slopes: ``[H]``, float32: ALiBi.
         softcap: ``cap(x) = softcap * tanh(x / softcap)``.
         scale: ``1 / sqrt(D)`` by default.

@@ -44,13 +44,20 @@ def _sum(name: str) -> Write:
     """Of two, of which the second may have a factor."""
 
     def write(writer: Writer, node: fx.Node) -> int:
-        first, second = writer.reals(node)
-        factor = node.kwargs.get("alpha", 1)
-        if factor != 1:
-            second = writer.step("mul", second, writer.value(factor))
-        return writer.step(name, first, second)
+        call = bound(node, SUMMANDS)
+        first, second = writer.real(call["x"]), writer.real(call["other"])
+        return writer.step(name, first, _times(writer, second, call["alpha"]))
 
     return write
+
+
+SUMMANDS = {"x": None, "other": None, "alpha": 1}
+
+
+def _times(writer: Writer, value: int | Number, factor: float) -> int | Number:
+    if factor == 1:
+        return value
+    return writer.step("mul", value, writer.value(factor))
 
 
 def _truth(name: str) -> Write:
@@ -61,8 +68,9 @@ def _truth(name: str) -> Write:
 
 
 def _reversed_difference(writer: Writer, node: fx.Node) -> int:
-    first, second = writer.reals(node)
-    return writer.step("sub", second, first)
+    call = bound(node, SUMMANDS)
+    first, second = writer.real(call["other"]), writer.real(call["x"])
+    return writer.step("sub", first, _times(writer, second, call["alpha"]))
 
 
 def _chosen(writer: Writer, node: fx.Node) -> int:
@@ -163,7 +171,12 @@ FOLDED: dict[Any, Write] = {
 }
 """Ops that make one number of each row."""
 
-COMPARED = ("eq", "ge", "gt", "le", "lt", "ne")
+COMPARED = {
+    getattr(getattr(ATEN, name), kind): name
+    for name in ("eq", "ge", "gt", "le", "lt", "ne")
+    for kind in ("Tensor", "Scalar")
+}
+"""Op that makes truths of numbers -> its step."""
 
 ELEMENTS: dict[Any, Write] = {
     **{
@@ -176,9 +189,10 @@ ELEMENTS: dict[Any, Write] = {
     },
     **{
         getattr(getattr(ATEN, name), kind): _plain(name)
-        for name in (*COMPARED, "mul", "div")
+        for name in ("mul", "div")
         for kind in ("Tensor", "Scalar")
     },
+    **{op: _plain(name) for op, name in COMPARED.items()},
     **{
         getattr(getattr(ATEN, name), kind): _sum(name)
         for name in ("add", "sub")
@@ -266,6 +280,8 @@ def _why_not_asked(node: fx.Node, result: torch.Tensor) -> str:
         return _why_not_folded(node)
     if node.target is ATEN.pow.Tensor_Scalar and arguments_of(node)[1] not in POWERS:
         return f"the power {arguments_of(node)[1]}"
+    if result.dtype == torch.bool and node.target not in {*COMPARED, *TRUTHS, TO_COPY}:
+        return "it computes with truths as with numbers"
     if node.target in TRUTHS and not _of_truths(node):
         return "operands are no truths"
     return ""

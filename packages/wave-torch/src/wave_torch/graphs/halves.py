@@ -110,4 +110,6 @@ def _as_slice(node: fx.Node) -> tuple[fx.Node, int, int, int] | None:
         return None
     call = bound(split, {"x": None, "size": 0, "dim": 0})
     size = call["size"]
+    if not isinstance(size, int):
+        return None
     return call["x"], call["dim"], place * size, (place + 1) * size

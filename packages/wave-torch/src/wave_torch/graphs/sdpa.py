@@ -153,10 +153,24 @@ class _Call:
             return None
         dtype = value_of(self.node).dtype
         if value_of(mask).dtype != torch.bool:
-            return emit(self.node, torch.ops.aten.to.dtype, mask, dtype)
+            kept = self._kept_finite(mask, dtype)
+            return emit(self.node, torch.ops.aten.to.dtype, kept, dtype)
         shown = emit(self.node, torch.zeros_like, mask, dtype=dtype)
         hidden = emit(self.node, torch.logical_not, mask)
         return emit(self.node, torch.masked_fill, shown, hidden, float("-inf"))
+
+    def _kept_finite(self, mask: fx.Node, dtype: torch.dtype) -> fx.Node:
+        """A mask whose finite numbers are finite in another type too.
+
+        Rows of the least number hide no key, and rows of minus infinity all. The kernel
+        multiplies by log2(e), for which half of the greatest number leaves room.
+        """
+        most = torch.finfo(dtype).max / 2
+        if value_of(mask).dtype == dtype:
+            return mask
+        within = emit(self.node, torch.clamp, mask, -most, most)
+        infinite = emit(self.node, torch.isinf, mask)
+        return emit(self.node, torch.where, infinite, mask, within)
 
 
 def _is_inside(operand: torch.Tensor) -> bool:

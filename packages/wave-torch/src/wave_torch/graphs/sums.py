@@ -30,6 +30,8 @@ def columns(node: fx.Node) -> fx.Node | Left:
     """
     call = bound(node, ARGUMENTS)
     x, result = value_of(call["x"]), value_of(node)
+    if not x.ndim:
+        return Left("there are no rows")
     dims = {dim % x.ndim for dim in call["dim"] or range(x.ndim)}
     first = next((dim for dim in range(x.ndim) if dim not in dims), x.ndim)
     last = next((n for n in range(x.ndim - first) if x.ndim - 1 - n not in dims), 0)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 CONSTANTS = (torch.ops.aten.full.default, torch.ops.aten.scalar_tensor.default)
 """Ops that make tensors of one number."""
 
+WHOLE = 256
+"""Whole numbers up to which floats of 16 bits have all: bfloat16 has 8 bits of them."""
+
 
 def constant_of(node: fx.Node) -> Number | None:
     """The number that a node without dims is; None for anything else."""
@@ -32,7 +36,14 @@ def constant_of(node: fx.Node) -> Number | None:
         return None
     fill = arguments_of(node)[-1]
     plain = isinstance(fill, (int, float)) and value.dtype != torch.bool
-    return Number(repr(float(fill))) if plain else None
+    kept = plain and _is_kept(float(fill), value.dtype)
+    return Number(repr(float(fill))) if kept else None
+
+
+def _is_kept(fill: float, dtype: torch.dtype) -> bool:
+    """Whether a tensor of a type has a number as it is, by what every type has."""
+    whole = not isfinite(fill) or (fill.is_integer() and abs(fill) <= WHOLE)
+    return whole or dtype in (torch.float32, torch.float64)
 
 
 @dataclass
