@@ -9,6 +9,7 @@ from wave_core.symbols.expr import linear_parts, subtract
 from wave_core.symbols.node import Kind
 from wave_core.symbols.ranges import (
     BOOLEAN,
+    NONNEGATIVE,
     UNKNOWN,
     Interval,
     interval_max,
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from wave_core.symbols.expr import Expr
-
-NONNEGATIVE = Interval(0, None)
 
 
 class Bounds:

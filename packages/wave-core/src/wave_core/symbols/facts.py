@@ -16,6 +16,7 @@ from wave_core.symbols.node import Kind
 from wave_core.symbols.prover import Prover
 from wave_core.symbols.ranges import UNKNOWN, Interval
 from wave_core.symbols.remainder import Remainder, split_remainders
+from wave_core.symbols.samples import Samples
 from wave_core.symbols.simplify import Simplifier
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ class Facts:
 
     @cached_property
     def _prover(self) -> Prover:
-        return Prover(self._bounds, self.assumed)
+        samples = Samples(self.ranges, self.inequalities, self.residues, self.assumed)
+        return Prover(self._bounds, self.assumed, samples)
 
     @cached_property
     def _simplifier(self) -> Simplifier:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from wave_core.symbols.bounds import Bounds
     from wave_core.symbols.expr import Expr
+    from wave_core.symbols.samples import Samples
 
 SEARCH_DEPTH = 4
 """Eliminations in a row."""
@@ -43,9 +44,10 @@ TERM_LIMIT = 12
 class Prover:
     """Proves conditions from bounds, inequalities and conditions assumed as such."""
 
-    def __init__(self, bounds: Bounds, assumed: Collection[Expr]) -> None:
-        self._bounds = bounds
-        self._assumed = assumed
+    def __init__(
+        self, bounds: Bounds, assumed: Collection[Expr], samples: Samples
+    ) -> None:
+        self._bounds, self._assumed, self._samples = bounds, assumed, samples
         self._answers: dict[Expr, bool] = {}
         self._left = 0
 
@@ -106,16 +108,25 @@ class Prover:
         """True when the value is proved to be >= 0."""
         found = self._answers.get(value)
         if found is None:
-            self._left = SEARCH_BUDGET
-            found = self._answers[value] = self._search(value, SEARCH_DEPTH, set())
+            found = self._bounded(value) or self._found(value)
+            self._answers[value] = found
         return found
 
+    def _bounded(self, value: Expr) -> bool:
+        low = self._bounds.interval(value).lo
+        return low is not None and low >= 0
+
+    def _found(self, value: Expr) -> bool:
+        if self._samples.refute(value):
+            return False
+        self._left = SEARCH_BUDGET
+        return self._search(value, SEARCH_DEPTH, set())
+
     def _search(self, goal: Expr, depth: int, seen: set[Expr]) -> bool:
-        low = self._bounds.interval(goal).lo
-        if low is not None and low >= 0:
+        if self._bounded(goal):
             return True
         self._left -= 1
-        if depth == 0 or self._left < 0 or goal in seen:
+        if depth == 0 or self._left < 0 or goal in seen or self._samples.refute(goal):
             return False
         seen.add(goal)
         terms, coeffs, _ = linear_parts(goal)

@@ -94,6 +94,7 @@ class Interval:
 
 
 UNKNOWN = Interval()
+NONNEGATIVE = Interval(0, None)
 BOOLEAN = Interval(0, 1)
 
 
