@@ -137,7 +137,10 @@ def joined(dtype, join, columns=64):
 
 
 def same_bits(session, kernel, arrays, chip):
-    """Outputs of the machine code and of the simulator, whose bits are compared."""
+    """Outputs of the machine code and of the simulator, whose bits are compared.
+
+    What is no number has any sign and any payload, as by other paths.
+    """
     m, n = arrays[0].shape
     found = []
     for device in ("sim", "emulator"):
@@ -148,8 +151,10 @@ def same_bits(session, kernel, arrays, chip):
         compiled = wave_compile(options, kernel, session=session)
         compiled(*arrays, out)
         assert compiled.last_run.reports == ()
-        found.append(out.view(torch.uint8))
-    assert torch.equal(*found)
+        found.append(out)
+    numbers = ~(found[0].float().isnan() & found[1].float().isnan())
+    bits = [out.view(torch.uint8).reshape(*out.shape, -1) for out in found]
+    assert torch.equal(*[each[numbers] for each in bits])
 
 
 DTYPES = {

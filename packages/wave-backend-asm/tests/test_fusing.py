@@ -44,12 +44,12 @@ def loaded_words(body, words, out):
     ]
 
 
-def run(lines, given):
-    made = assembled_program(lines, "gfx942", Budget.of_waves(1), FIXED)
+def run(lines, given, chip="gfx942"):
+    made = assembled_program(lines, chip, Budget.of_waves(1), FIXED)
     arguments = (Argument(pointer=True),) * 2
-    kernel = Kernel("k", "gfx942", arguments, made.lines, made.allocation.used, 64)
+    kernel = Kernel("k", chip, arguments, made.lines, made.allocation.used, 64)
     found = np.full((64, 2), 0xDEADBEEF, np.uint32)
-    data = assemble(document(kernel), "gfx942")
+    data = assemble(document(kernel), chip)
     assert emulate(load(data), (given, found), grid=(1, 1, 1)).reports == ()
     text = " ".join(made.lines)
     return text, found
@@ -119,6 +119,26 @@ def test_extremes_of_three_are_those_of_two_and_one(which):
     assert f"v_{which}3_f32" in text
     extreme = getattr(given[:, :3], which)(axis=1)
     assert np.array_equal(found[:, 0].view(np.float32), extreme)
+
+
+EXTREME, NUMBERS = "v_maximum3_f32", (np.nan, 1.0, -2.0)
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+def test_extremes_that_keep_nan_take_three_numbers(doubled):
+    """The second operand stands for the third as well until there is another one."""
+    words, out, made = Virtual(WORDS), Virtual(2), Virtual().all
+    x, y, z = (Part(words, n, 1) for n in range(3))
+    sides = (z, made, made) if doubled else (made, z, z)
+    body = [
+        say(EXTREME, made, x, y, y), say(EXTREME, Part(out, 0, 1), *sides),
+        say("v_mov_b32", Part(out, 1, 1), 0),
+    ]  # fmt: skip
+    given = np.random.default_rng(3).choice(NUMBERS, (64, WORDS)).astype(np.float32)
+    text, found = run(loaded_words(body, words, out), given, "gfx950")
+    assert text.count(EXTREME) == 1
+    expected = given[:, :3].max(axis=1)
+    np.testing.assert_array_equal(found[:, 0].view(np.float32), expected)
 
 
 @pytest.mark.parametrize("at", [0, 1])

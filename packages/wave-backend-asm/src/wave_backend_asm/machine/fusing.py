@@ -57,6 +57,7 @@ _ROWS: dict[tuple[str, str], Row] = {
         for which in ("max", "min")
         for kind in ("f32", "i32", "u32")
     },
+    **{(name, name): Row(name) for name in ("v_maximum3_f32", "v_minimum3_f32")},
     ("v_mul_f32", "v_add_f32"): Row("v_fma_f32", once=True),
     ("v_mul_f32", "v_sub_f32"): Row("v_fma_f32", once=True),
     ("v_pk_mul_f32", "v_pk_add_f32"): Row("v_pk_fma_f32", once=True),
@@ -124,7 +125,9 @@ class _Stretch:
             if not isinstance(line, Instruction):
                 continue
             for at, first in self._firsts_of(line, firsts):
-                takers[first.defines[0]] += _both(first, line, at) is not None
+                result = first.defines[0]
+                if _both(first, line, at) is not None:
+                    takers[result] += line.uses.count(result)
             if self._is_first(line):
                 firsts[line.defines[0]] = line
         return {
@@ -136,6 +139,8 @@ class _Stretch:
     def _is_first(self, line: Instruction) -> bool:
         if line.name not in _FIRST or line.keeps or len(line.defines) != 1:
             return False
+        if line.negates or len(_sides(line)) != _SIDES:
+            return False
         return all(self._writes[each] == 1 for each in _registers(line.defines))
 
     @staticmethod
@@ -143,11 +148,12 @@ class _Stretch:
         line: Instruction, firsts: Mapping[Part, Instruction]
     ) -> list[tuple[int, Instruction]]:
         """Who makes an operand, and which one; none where it is read twice."""
-        if line.name not in _SECOND or len({*line.operands}) != _SIDES:
+        sides = _sides(line)
+        if line.name not in _SECOND or line.negates or len({*sides}) != _SIDES:
             return []
         return [
             (at, firsts[each])
-            for at, each in enumerate(line.operands)
+            for at, each in enumerate(sides)
             if isinstance(each, Part) and each in firsts
         ]
 
@@ -158,7 +164,7 @@ class _Stretch:
             if made is None:
                 continue
             result = first.defines[0]
-            self._reads.subtract(_registers([result]))
+            self._reads.subtract(_registers([result] * line.uses.count(result)))
             if not any(self._reads[each] for each in _registers([result])):
                 self._done.add(first)
             return made
@@ -183,6 +189,14 @@ _SIDES = 2
 """Operands of every instruction that another one can do the work of."""
 
 
+def _sides(line: Instruction) -> tuple[Operand, ...]:
+    """The operands; one that stands for the third as well counts once."""
+    one, *others = line.operands or (0,)
+    if len(others) == _SIDES and others[0] == others[1]:
+        return one, others[0]
+    return line.operands
+
+
 def _both(first: Instruction, second: Instruction, at: int) -> Instruction | None:
     """The instruction that does the work of two; ``None`` where there is none.
 
@@ -196,7 +210,7 @@ def _both(first: Instruction, second: Instruction, at: int) -> Instruction | Non
         return None
     if row.once and not (first.late and second.late):
         return None
-    given = (*first.operands, second.operands[1 - at])
+    given = (*_sides(first), _sides(second)[1 - at])
     one, two, three = (given[number] for number in row.order)
     if "_pk_" in row.name:
         return _of_halves(replace(second, name=row.name), (one, two, three), first, at)

@@ -21,6 +21,7 @@ from wave_backend_asm.machine.instruction import (
     Source,
 )
 from wave_backend_asm.machine.ordering import Orders
+from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.waits.inserted import inserted
@@ -79,7 +80,7 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    moved = forwarded(fused(without_unread(lines)), fixed.keys())
+    moved = forwarded(fused(taken(without_unread(lines))), fixed.keys())
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:

@@ -67,14 +67,17 @@ def _with_sign_of(b: Builder, one: Operand, two: Operand) -> Operand:
 
 
 def _extreme(name: str) -> Float:
-    """NaN where one is NaN, which the sum of both is."""
+    """NaN where one is NaN."""
 
     def made(b: Builder, one: Operand, two: Operand) -> Operand:
         found = b.valu(name, *_lanes_last(one, two))
         test = lane_test(b, "v_cmp_u_f32_e64", one, two)
-        return b.valu("v_cndmask_b32_e64", found, add(b, one, two), test)
+        return b.valu("v_cndmask_b32_e64", found, b.in_vector(_NAN), test)
 
     return made
+
+
+_NAN = bits(float("nan"))
 
 
 def _plain(name: str) -> Float:
@@ -219,6 +222,25 @@ FAST: Mapping[str, Float] = {
     "exp": _quick_exponential,
 }
 """The same where fast math allows less."""
+
+_OF_THREE: Mapping[str, Float] = {
+    "maximumf": lambda b, one, two: b.valu("v_maximum3_f32", one, two, two),
+    "minimumf": lambda b, one, two: b.valu("v_minimum3_f32", one, two, two),
+}
+"""Of three numbers, NaN where one is NaN. Source: CDNA4 ISA, V_MAXIMUM3_F32."""
+
+
+def floats_of(chip: str, *, fast: bool) -> Mapping[str, Float]:
+    """f32 on a chip, by the word of `Instructions`.
+
+    Args:
+        chip: ``gfx942`` or ``gfx950``.
+        fast: whether fast math allows less.
+    """
+    if fast:
+        return FAST
+    return {**EXACT, **_OF_THREE} if chip == "gfx950" else EXACT
+
 
 _PACKED = {"addf": "v_pk_add_f16", "mulf": "v_pk_mul_f16"}
 

@@ -15,7 +15,7 @@ from wave_backend_asm.select.conversions import (
 )
 from wave_backend_asm.select.data import WORD, Datum, number_bits, repeated
 from wave_backend_asm.select.doubles import DOUBLES, compared_doubles
-from wave_backend_asm.select.floats import EXACT, FAST, TESTS, halves
+from wave_backend_asm.select.floats import TESTS, floats_of, halves
 from wave_backend_asm.select.functions import function
 from wave_backend_asm.select.integers import (
     compared,
@@ -59,6 +59,7 @@ class AsmInstructions:
         """Append to a builder what a chip has."""
         self.b = builder
         self._chip = chip
+        self._floats = {fast: floats_of(chip, fast=fast) for fast in (False, True)}
 
     @property
     def level(self) -> int:
@@ -107,7 +108,7 @@ class AsmInstructions:
             return self._logic(word, data)
         if word in INTEGER_WORDS:
             return self._integers(word, kind, data)
-        table = FAST if fast else EXACT
+        table = self._floats[fast]
         if kind.item == "f32" and word in table:
             sides = [datum.words for datum in (data * 2)[:2]]
             pairs = packed(self.b, word, *sides)
