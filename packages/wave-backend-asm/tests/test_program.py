@@ -190,6 +190,25 @@ def test_what_only_products_touch_may_live_in_accumulators():
     assert found.used["a"] > 0
 
 
+def test_what_is_transposed_on_the_way_may_land_in_accumulators():
+    lane, total = Virtual(), Virtual(16)
+    factors = [Virtual(2) for _ in range(2)]
+    lines = [
+        *(
+            Instruction(f"ds_read_b64_tr_b{bits}", (factor.all,), (lane.all,))
+            for factor, bits in zip(factors, (16, 8), strict=True)
+        ),
+        Instruction(
+            "v_mfma_f32_32x32x16_fp8_fp8", (total.all,), (*(f.all for f in factors), 0)
+        ),
+    ]
+    assert accumulators(lines, ()) == {total, *factors}
+    places = {lane: Place("v", 0), total: Place("a", 8)}
+    places |= {factor: Place("a", 2 * at) for at, factor in enumerate(factors)}
+    text = "".join(f"{line.text(places)}\n" for line in lines)
+    assert assemble(text, "gfx950")
+
+
 def test_masks_are_made_in_front_of_a_jump():
     mask, end, count = Virtual(2, SCALARS), Virtual(2, SCALARS), Virtual(1, SCALARS)
     code = [
