@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+from functools import partial
 
 import pytest
 import torch
@@ -318,3 +319,26 @@ def test_kernels_see_no_memory_that_a_gpu_cannot_address(monkeypatch):
     near(c, a.double() @ b.double(), 1e-3, (a.double().abs() @ b.double().abs()).max())
     assert addresses
     assert not [each for each in addresses if each % 16]
+
+
+def dual(function, x):
+    with torch.autograd.forward_ad.dual_level():
+        return function(torch.autograd.forward_ad.make_dual(x, x))
+
+
+TRANSFORMS = {
+    "vmap": ("WV0704", torch.vmap(softmax)),
+    "grad": ("WV0704", torch.func.grad(lambda x: softmax(x).sum())),
+    "jvp": ("WV0704", lambda x: torch.func.jvp(softmax, (x,), (x,))),
+    "dual tensors": ("WV0714", lambda x: dual(softmax, x)),
+    "dual tensors among others": ("WV0714", lambda x: dual(partial(matmul, x), x.mT)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script.:DeprecationWarning")
+@pytest.mark.parametrize("title", TRANSFORMS)
+def test_transforms_of_torch_are_refused(title):
+    code, function = TRANSFORMS[title]
+    with pytest.raises(LaunchError) as caught:
+        function(random(3, 4))
+    assert caught.value.code == code

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 import torch.nn.functional as torch_functions
+from torch.utils.checkpoint import checkpoint
 
 from wave_torch.backend import compile_graph
 
@@ -156,3 +159,43 @@ def test_the_least_number_of_a_wider_mask_hides_no_row(dtype):
         return call(q, q, v, attn_mask=mask)
 
     same(compiled(model)(q, v).contiguous(), model(q, v).contiguous())
+
+
+def layers():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8))
+
+
+def test_a_checkpoint_around_a_compiled_model():
+    model = layers()
+    run = compiled(model)
+    x, y = (ROWS.clone().requires_grad_() for _ in range(2))
+    checkpoint(run, x, use_reentrant=False).square().sum().backward()
+    model(y).square().sum().backward()
+    same(x.grad, y.grad)
+
+
+def test_gradients_of_each_sample():
+    model = layers()
+    parameters = dict(model.named_parameters())
+
+    def loss(parameters, x):
+        return torch.func.functional_call(model, parameters, (x,)).square().sum()
+
+    each = torch.vmap(torch.func.grad(loss), in_dims=(None, 0))
+    found, wanted = compiled(each)(parameters, ROWS), each(parameters, ROWS)
+    for name, slope in wanted.items():
+        same(found[name], slope)
+
+
+def test_threads_that_run_while_one_compiles():
+    model = layers()
+    run = compiled(model)
+
+    def call(first):
+        for size in range(first, first + 4):
+            x = torch.randn(1 + size % 4, 4)
+            same(run(x), model(x))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(list(threads.map(call, range(4)))) == 4

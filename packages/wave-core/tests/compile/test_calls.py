@@ -118,3 +118,13 @@ def test_torch_compile_sees_one_operator(kernel, make_session, backend):
     for scale in (1, 3):
         assert torch.equal(compiled(scale * a), 2 * scale * a)
     assert len(make_session.calls()) == 2
+
+
+def test_a_call_while_another_thread_is_traced(kernel, monkeypatch):
+    # Torch has one flag for all threads; the call went round in circles.
+    monkeypatch.setattr(torch.compiler, "_is_compiling_flag", True)
+    a = torch.arange(24.0).reshape(4, 6).half()
+    b = torch.empty_like(a)
+    kernel(a, b)
+    assert torch.equal(a, b)
+    assert kernel.operator is None

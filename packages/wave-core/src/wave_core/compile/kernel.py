@@ -30,6 +30,16 @@ DEBUG_LOGS = "debug_logs"
 """The keyword of a launch that takes logs."""
 
 
+def _is_traced() -> bool:
+    """Whether torch traces this call, and not only what another thread does."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.compiler.is_compiling():
+        return False
+    # Dynamo takes the first for true; other tracers have modes in their own thread.
+    compiler, modes = torch.compiler, torch._C._len_torch_dispatch_stack  # noqa: SLF001
+    return compiler.is_dynamo_compiling() or modes() > 0
+
+
 class WaveKernel:
     """A compiled kernel.
 
@@ -158,13 +168,16 @@ class WaveKernel:
             LaunchError: WV07xx where an argument does not fit.
             SimulationError: WV09xx where a simulator found a defect of the kernel.
         """
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.compiler.is_compiling():
+        if _is_traced():
             # Loaded where torch is at work already.
             from wave_core.compile.opaque import call_opaque  # noqa: PLC0415
 
             call_opaque(self, arguments, named)
             return
+        self.run_untraced(*arguments, **named)
+
+    def run_untraced(self, *arguments: Any, **named: Any) -> None:
+        """Run the kernel as a call does where torch traces nothing."""
         self.last_run = None
         into = None
         if named and self._keeps_logs:

@@ -51,7 +51,8 @@ def operator_name(kernel: WaveKernel) -> str:
             rows, scalars = iter(tensors), iter(numbers)
             given = [next(rows if each else scalars) for each in places]
             first = len(given) - len(names)
-            kernel(*given[:first], **dict(zip(names, given[first:], strict=True)))
+            words = dict(zip(names, given[first:], strict=True))
+            kernel.run_untraced(*given[:first], **words)
 
         library.impl(name, run, "CompositeExplicitAutograd")
         library.impl(name, _nothing, "Meta")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
+from wave_core.compile.launch.tensors import has_tangent
 from wave_core.diagnostics import capture_location, launch_error
 
 if TYPE_CHECKING:
@@ -171,6 +172,14 @@ def _dense(function: str, name: str, value: object) -> torch.Tensor:
     if value.layout != torch.strided or value.is_quantized:
         what = f"`{name}` is laid out as {value.layout}"
         raise _refused("WV0704", function, what, "give a dense tensor")
+    if torch._C._functorch.is_functorch_wrapped_tensor(value):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportAttributeAccessIssue] - no other way
+        what = f"`{name}` is a tensor inside a transform of torch.func"
+        advice = f"`torch.ops.wave.{function}` knows `vmap`; it is the same function"
+        raise _refused("WV0704", function, what, advice)
+    if has_tangent(value):
+        what = f"`{name}` is a dual tensor of forward-mode autograd"
+        advice = "give `torch.autograd.forward_ad.unpack_dual(tensor).primal`"
+        raise _refused("WV0714", function, what, advice)
     if value.requires_grad and torch.is_grad_enabled():
         what = f"`{name}` takes part in autograd"
         advice = "call it under `torch.no_grad()`, or give `.detach()`"

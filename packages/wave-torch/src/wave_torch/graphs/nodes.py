@@ -123,7 +123,8 @@ def emit(
         made = before.graph.call_function(target, args, kwargs)
     key = next(key for key in VALUE_KEYS if key in before.meta)
     plain, named = map_arg((args, kwargs), value_of)
-    with fake_mode(before):
+    # Who looks at what gradients keep, as checkpoints do, is not to see this call.
+    with fake_mode(before), torch.no_grad():
         made.meta[key] = target(*plain, **named)
     return made
 
@@ -137,6 +138,14 @@ def size_of(before: fx.Node, operand: fx.Node, dim: int) -> int | fx.Node:
     if isinstance(size, int):
         return size
     return emit(before, torch.ops.aten.sym_size.int, operand, dim)
+
+
+def is_transformed(node: fx.Node) -> bool:
+    """Whether a node's result is inside a transform of torch.func, such as `vmap`."""
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue] - no other way
+    return any(
+        isinstance(x, torch.Tensor) and wrapped(x) for x in tree_leaves(value_of(node))
+    )
 
 
 def is_size(node: fx.Node) -> bool:

@@ -24,6 +24,7 @@ from wave_torch.graphs.nodes import (
     Rule,
     described,
     is_size,
+    is_transformed,
     is_view,
     lay_as,
     lies_as,
@@ -49,6 +50,9 @@ RULES = {**CONVOLUTIONS, **GROUPS, **PRODUCTS, **ROWS}
 
 KEPT = {*RULES, *ACTIVATIONS}
 """Ops that are looked for, and so not taken apart before."""
+
+TRANSFORMED = "a transform of torch.func takes it apart"
+"""Why a function in one stays: operators know no rules of transforms."""
 
 NO_KERNEL = "no kernel does this"
 
@@ -106,7 +110,7 @@ def _replaced(graph: fx.Graph, rules: Mapping[Any, Rule]) -> dict[fx.Node, str]:
         rule = rules.get(node.target)
         if rule is None:
             continue
-        found = rule(node)
+        found = Left(TRANSFORMED) if is_transformed(node) else rule(node)
         if isinstance(found, Left):
             left[node] = found.why
             continue

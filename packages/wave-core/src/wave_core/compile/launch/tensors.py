@@ -174,7 +174,7 @@ def _check_grad(report: LaunchReport, parameter: Parameter, given: ArrayView) ->
             "pass `argument.detach()`; under `torch.no_grad()` inputs pass as they are",
             ["the launch is invisible to autograd: no gradient would flow through it"],
         )
-    elif tracks_tangents() and _has_tangent(given.owner):
+    elif has_tangent(given.owner):
         report.argument(
             "WV0714",
             parameter,
@@ -197,7 +197,10 @@ def tracks_tangents() -> bool:
     return level >= 0
 
 
-def _has_tangent(owner: Any) -> bool:
+def has_tangent(owner: Any) -> bool:
+    """Whether an array is a tensor of torch with a derivative taken forwards."""
+    if not tracks_tangents():
+        return False
     torch = sys.modules["torch"]
     if not isinstance(owner, torch.Tensor):
         return False
