@@ -462,3 +462,52 @@ def test_comparisons_of_two_words_are_two():
     masks = make.compare("sge", kind, one, zero), make.compare("sge", kind, most, two)
     make.apply("andi", Kind("i1"), *masks)
     assert made(b)[-1].name == "s_and_b64"
+
+
+def names_of(builder):
+    return [line.name for line in without_unread(made(builder)) if not line.copies]
+
+
+def test_the_wave_shifts_what_one_lane_has():
+    b = Builder()
+    found = b.uniform(basic(b, "shrui", Virtual().all, 6))
+    b.say("s_setprio", (), (found,))
+    assert names_of(b) == ["v_readfirstlane_b32", "s_lshr_b32", "s_setprio"]
+
+
+@pytest.mark.parametrize(("far", "near", "expected"), [
+    (3, 0, ["s_lshl3_add_u32"]),
+    (9, 7, ["s_lshl2_add_u32", "s_lshl_b32"]),
+    (9, 4, ["s_lshl_b32", "s_lshl_b32", "s_add_i32"]),
+    (4, 4, ["s_lshl_b32", "s_lshl_b32", "s_add_i32"]),
+])  # fmt: skip
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_sum_of_the_wave_shifts_one_side(far, near, expected, turned):
+    b, given = Builder(), [Virtual(1, SCALARS).all for _ in range(2)]
+    one, two = (
+        basic(b, "shli", each, distance)
+        for each, distance in zip(given, (far, near), strict=True)
+    )
+    found = basic(b, "addi", *((two, one) if turned else (one, two)))
+    b.say("s_setprio", (), (found,))
+    code = without_unread(made(b))
+    assert [line.name for line in code[:-1]] == expected
+    values = dict(zip(given, (5, 11), strict=True))
+    for line in code[:-1]:
+        x, y = (values.get(each, each) for each in line.operands)
+        shift = int(line.name[6]) if line.name[6].isdigit() else None
+        shifted = x << y if line.name == "s_lshl_b32" else x + y
+        values[line.results[0]] = shifted if shift is None else (x << shift) + y
+    assert values[found] == (5 << far) + (11 << near)
+
+
+def test_sums_of_the_wave_share_what_they_shift():
+    b, given = Builder(), [Virtual(1, SCALARS).all for _ in range(2)]
+    for more in (0, 3, 5):
+        one, two = (
+            basic(b, "shli", each, distance + more)
+            for each, distance in zip(given, (4, 2), strict=True)
+        )
+        b.say("s_setprio", (), (basic(b, "addi", one, two),))
+    assert names_of(b).count("s_lshl2_add_u32") == 1
+    assert "s_add_i32" not in names_of(b)

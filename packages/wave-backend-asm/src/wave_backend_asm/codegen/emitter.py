@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.files import Place
@@ -82,12 +83,15 @@ class Emitter(Emission):
         self.start = start = Start(2 * pointers + words)
         self._item = Virtual(name="the work-item")
         self._arguments = Virtual(2, SCALARS, "the arguments")
-        self._preloaded = _scalars("an argument", start.preloaded)
+        wide = min(pointers, start.preloaded // 2)
+        widths = [2] * wide + [1] * (start.preloaded - 2 * wide)
+        arguments = [Virtual(width, SCALARS, "an argument") for width in widths]
+        self._preloaded = [part for each in arguments for part in each.parts()]
         self._groups = _scalars("the workgroup", 3)
         self.fixed: dict[Value, Place] = {
             self._item: Place("v", 0),
             self._arguments: Place("s", 0),
-            **_places(self._preloaded, start.first_argument),
+            **_places(arguments, start.first_argument),
             **_places(self._groups, start.first_group),
         }
 
@@ -101,7 +105,7 @@ class Emitter(Emission):
     def preloaded(self, first: int, count: int) -> tuple[Part, ...]:
         """Words of the arguments that a wave starts with; none where one is not."""
         found = self._preloaded[first : first + count]
-        return tuple([each.all for each in found]) if len(found) == count else ()
+        return tuple(found) if len(found) == count else ()
 
     def word(self, position: int) -> str:
         """A word behind the pointers."""
@@ -179,4 +183,5 @@ def _scalars(name: str, count: int) -> list[Virtual]:
 
 def _places(values: list[Virtual], first: int) -> dict[Value, Place]:
     """Scalar registers one after the other."""
-    return {value: Place("s", first + n) for n, value in enumerate(values)}
+    starts = accumulate([each.width for each in values], initial=first)
+    return {each: Place("s", at) for each, at in zip(values, starts, strict=False)}

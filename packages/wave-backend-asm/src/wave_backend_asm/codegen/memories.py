@@ -29,9 +29,6 @@ _RAW = 0x27000
 """The last word of a descriptor of bytes. Source: CDNA3 ISA, "Buffer resource
 descriptor": 32-bit data in DATA_FORMAT, unsigned integers in NUM_FORMAT."""
 
-_UPPER_ADDRESS = 0xFFFF
-"""Bits of an address that the second word holds; the others are a stride."""
-
 
 @dataclass(frozen=True)
 class Memory:
@@ -86,16 +83,20 @@ def address_of(emit: Emitter, argument: Argument, position: int) -> Descriptor:
 def buffer_of(
     emit: Emitter, argument: Argument, start: Descriptor, *, steady: bool
 ) -> Memory:
-    """The record of a parameter, with the code that completes its descriptor."""
+    """The record of a parameter, with the code that completes its descriptor.
+
+    Addresses have 47 bits: of the second word, the bits where a descriptor has a stride
+    and more of its own are zeros. Source: Linux, Documentation/arch/x86/x86_64/mm.rst,
+    "user-space virtual memory".
+    """
     kind = argument.memory_type
     shape = extents(emit.graph, kind)
     count = size(shape)
     b = emit.b
-    first, second, third, fourth = start.quad.parts()
-    low, high = start.address
-    if low != first:
-        b.copy(first, low)
-    b.say("s_and_b32", (second,), (high, _UPPER_ADDRESS))
+    third, fourth = start.quad.parts()[2:]
+    address = b.together(start.address, SCALARS)
+    if address.value is not start.quad:
+        b.say("s_mov_b64", (Part(start.quad, 0, 2),), (address,))
     records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
     b.say("s_mov_b32", (third,), (b.uniform(records),))
     b.say("s_mov_b32", (fourth,), (_RAW,))

@@ -71,16 +71,48 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
         if word == "muli" and (power := power_of(two)) is not None:
             return basic(b, "shli", one, power)
     if is_scalar(one) and is_scalar(two):
-        found = b.salu(_SALU[word], one, two)
-        if isinstance(two, int) and word in _SHIFTS:
-            return b.mark_shifted(found, Shifted(word, one, two & 0xFFFFFFFF))
-        return found
+        return _of_the_wave(b, word, one, two)
     if isinstance(two, int) and word in _SHIFTS:
         return _shifted(b, word, one, two & 0xFFFFFFFF)
     return lanes(b, word, one, two)
 
 
+def _of_the_wave(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
+    if word == "addi" and (found := _sum_of_shifted(b, one, two)) is not None:
+        return found
+    made = b.salu(_SALU[word], one, two)
+    if isinstance(two, int) and word in _SHIFTS:
+        return b.mark_shifted(made, Shifted(word, one, two & 0xFFFFFFFF))
+    return made
+
+
 _SHIFTS = ("shli", "shrui", "shrsi", "andi")
+
+_MOST = 4
+"""Distances that a sum of the wave may shift by: S_LSHL4_ADD_U32 is the last."""
+
+
+def _sum_of_shifted(b: Builder, one: Operand, two: Operand) -> Operand | None:
+    """A sum of the wave, one side of which is moved to the left further.
+
+    What both are moved by, the sum is: others may want it moved by another distance.
+    """
+    (one, far), (two, near) = (_moved_left(b, each) for each in (one, two))
+    if far < near:
+        (one, far), (two, near) = (two, near), (one, far)
+    if not 0 < far - near <= _MOST:
+        return None
+    name = f"s_lshl{far - near}_add_u32"
+    found = b.kept((name, one, two), lambda: b.salu(name, one, two))
+    return basic(b, "shli", found, near)
+
+
+def _moved_left(b: Builder, operand: Operand) -> tuple[Operand, int]:
+    """What of the wave an operand is, and how far it is moved to the left."""
+    row = b.shifted(operand)
+    if row is None or row.how != "shli" or not is_scalar(row.whole):
+        return operand, 0
+    return row.whole, row.number
 
 
 def _shifted(b: Builder, word: str, one: Operand, number: int) -> Operand:

@@ -260,6 +260,10 @@ class Builder(Regions[Line]):
         """A word of the first active lane, as the whole wave's."""
         if is_scalar(operand):
             return operand
+        row = self._shifted.get(operand)
+        if row is not None and row.how == "shrui":
+            # The wave shifts: lanes would be waited for before one of them is read.
+            return self.salu("s_lshr_b32", self.uniform(row.whole), row.number)
         result = Virtual(1, SCALARS).all
         self.say("v_readfirstlane_b32", (result,), (operand,))
         return result
