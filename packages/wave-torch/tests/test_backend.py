@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as torch_functions
 from torch._dynamo.backends import registry
 from torch._dynamo.exc import BackendCompilerFailed
+from torch._inductor.utils import run_and_get_code
 from torch._subclasses import FakeTensorMode
 
 import wave_torch
@@ -680,6 +681,35 @@ def test_inductor_takes_the_rest():
         near(compiled(gated, options=options)(x), gated(x))
     details = [each.detail for each in reports[-1].placements]
     assert details == ["swiglu with silu", "matmul"]
+
+
+@pytest.mark.filterwarnings("default::DeprecationWarning")  # Inductor's own
+@torch.no_grad()
+def test_generated_code_calls_functions_and_not_operators():
+    # Torch's dispatcher takes longer than a launch.
+    model, x = (
+        torch.nn.Sequential(Gated().half(), torch.nn.RMSNorm(8).half()),
+        rand(5, 8),
+    )
+    found, code = run_and_get_code(compiled(model, options={"rest": "inductor"}), x)
+    near(found, model(x))
+    for name in ("swiglu", "matmul", "rms_norm"):
+        assert f"extern_kernels.wave_{name}(" in code[0]
+    assert "default(" not in code[0]
+
+
+@torch.no_grad()
+def test_generated_code_has_tensors_as_operators_have_them():
+    # Several results, types, and an operand that lies in another order.
+    def model(x, w):
+        x = torch.ops.wave.matmul(x, w, out_dtype=torch.float32)
+        return torch.ops.wave.topk(x.mT, 2)
+
+    given = (rand(5, 8), rand(6, 8).mT)
+    found = compiled(model, options={"rest": "inductor"})(*given)
+    for mine, wanted in zip(found, model(*given), strict=True):
+        assert torch.equal(mine, wanted)
+        assert mine.dtype == wanted.dtype
 
 
 @pytest.mark.parametrize(

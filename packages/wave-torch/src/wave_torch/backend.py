@@ -125,7 +125,7 @@ def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
         chosen.report(place(module, phase, chosen.rest, _of_inductor(chosen.rest)))
         if chosen.rest == EAGER:
             return make_boxed_func(module.forward)
-        from torch._inductor.compile_fx import compile_fx_inner  # noqa: PLC0415 - slow
+        from wave_torch.inductor import compile_fx_inner  # noqa: PLC0415 - slow
 
         return compile_fx_inner(module, inputs, is_backward=phase == "backward")
 
@@ -143,6 +143,6 @@ def _of_inductor(rest: str) -> Mapping[Any, Any]:
     """What Inductor takes apart, where it takes the rest."""
     if rest == EAGER:
         return {}
-    from torch._inductor.decomposition import select_decomp_table  # noqa: PLC0415 - slow
+    from wave_torch.inductor import select_decomp_table  # noqa: PLC0415 - slow
 
     return select_decomp_table()
