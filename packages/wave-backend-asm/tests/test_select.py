@@ -15,11 +15,13 @@ from wave_backend_asm.machine.operands import (
     signed,
 )
 from wave_backend_asm.machine.unread import without_unread
+from wave_backend_asm.select import floats
 from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.builder import Builder, consecutive
 from wave_backend_asm.select.data import Datum
 from wave_backend_asm.select.divisions import divide
 from wave_backend_asm.select.doubles import DOUBLES
+from wave_backend_asm.select.floats import ONE, floats_of
 from wave_backend_asm.select.instructions import AsmInstructions
 from wave_backend_asm.select.integers import compared_wide
 from wave_backend_asm.select.vectors import elements, joined
@@ -511,3 +513,63 @@ def test_sums_of_the_wave_share_what_they_shift():
         b.say("s_setprio", (), (basic(b, "addi", one, two),))
     assert names_of(b).count("s_lshl2_add_u32") == 1
     assert "s_add_i32" not in names_of(b)
+
+
+def test_bytes_that_come_together_again_are_the_word():
+    b, given, kind = Builder(), words(2), Kind("i8", 8)
+    assert joined(b, kind, elements(b, Datum(kind, given))) == given
+    turned = [*reversed(elements(b, Datum(kind, given)))]
+    assert set(given).isdisjoint(joined(b, kind, turned))
+
+
+def test_upper_halves_are_converted_where_they_are():
+    b = Builder()
+    make, name = AsmInstructions(b, "gfx942"), b.of(Kind("f16", 2), words(1))
+    found = make.convert("extf", Kind("f16", 2), "f32", name)
+    for word in b.words(found):
+        b.say("buffer_store_dword", (), (word,))
+    names = ["v_cvt_f32_f16", "v_cvt_f32_f16_sdwa", *["buffer_store_dword"] * 2]
+    assert names_of(b) == names
+
+
+def test_narrow_integers_are_widened_where_they_are():
+    b = Builder()
+    make, name = AsmInstructions(b, "gfx942"), b.of(Kind("i8", 4), words(1))
+    found = make.convert("extsi", Kind("i8", 4), "i32", name)
+    for word in b.words(found):
+        b.say("buffer_store_dword", (), (word,))
+    assert names_of(b) == ["v_bfe_i32"] * 4 + ["buffer_store_dword"] * 4
+
+
+def known(word, *numbers, fast=True):
+    """What an operation on f32 that are known is, if no instruction computes it."""
+    b = Builder()
+    table = floats_of("gfx942", fast=fast)
+    found = table[word](b, *[floats.bits(each) for each in numbers])
+    return None if made(b) else np.uint32(found).view(np.float32)
+
+
+@pytest.mark.parametrize(("word", "numbers", "expected"), [
+    ("addf", (1.0, 2.0**-24), 1.0), ("addf", (1.0, 3 * 2.0**-25), 1 + 2.0**-23),
+    ("addf", (0.0, 0.0), 0.0), ("mulf", (3.0, -0.5), -1.5),
+    ("mulf", (2.0**-100, 2.0**-49), 2.0**-149), ("mulf", (2.0**100, 2.0**100), None),
+    ("mulf", (float("inf"), 0.0), None), ("maximumf", (-2.0, -2.0), -2.0),
+])  # fmt: skip
+def test_numbers_that_are_known_need_no_instruction(word, numbers, expected):
+    assert known(word, *numbers) == expected
+
+
+def test_zero_adds_nothing_where_its_sign_does_not_matter():
+    (word,) = words(1)
+    for fast in (False, True):
+        b = Builder()
+        found = floats_of("gfx942", fast=fast)["addf"](b, word, 0)
+        assert (found == word, len(made(b))) == (fast, 1 - fast)
+
+
+def test_an_extreme_with_a_number_is_made_once():
+    b, (word,) = Builder(), words(1)
+    larger = floats_of("gfx942", fast=True)["maximumf"]
+    once = larger(b, word, ONE)
+    assert [larger(b, once, ONE), larger(b, ONE, once)] == [once, once]
+    assert larger(b, once, floats.bits(2.0)) != once

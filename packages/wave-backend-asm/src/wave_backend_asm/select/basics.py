@@ -104,7 +104,8 @@ def _sum_of_shifted(b: Builder, one: Operand, two: Operand) -> Operand | None:
         return None
     name = f"s_lshl{far - near}_add_u32"
     found = b.kept((name, one, two), lambda: b.salu(name, one, two))
-    return basic(b, "shli", found, near)
+    moved = b.kept((name, one, two, near), lambda: basic(b, "shli", found, near))
+    return b.mark_shifted(moved, Shifted("shli", found, near)) if near else found
 
 
 def _moved_left(b: Builder, operand: Operand) -> tuple[Operand, int]:

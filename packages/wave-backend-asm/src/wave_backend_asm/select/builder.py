@@ -96,8 +96,9 @@ class Builder(Regions[Line]):
         self._at: Source = NOWHERE
         self._labels = 0
         self._uniform: set[Operand] = set()
-        self._halves: dict[Operand, tuple[Operand, int]] = {}
+        self._parts: dict[Operand, tuple[Operand, int]] = {}
         self._shifted: dict[Operand, Shifted] = {}
+        self._bounds: dict[tuple[str, Operand], int] = {}
         self._compared: dict[Operand, Compared] = {}
 
     # ---- names
@@ -290,17 +291,17 @@ class Builder(Regions[Line]):
                 self.say(name, (part,), (word,))
         return result.all
 
-    # ---- halves of words
+    # ---- parts of words
 
-    def mark_half(self, word: Operand, whole: Operand, shift: int) -> Operand:
-        """A word whose lower half is another word's, from a bit on."""
+    def mark_part(self, word: Operand, whole: Operand, shift: int) -> Operand:
+        """A word whose lowest bits are another word's, from a bit on."""
         if not isinstance(word, int):
-            self._halves[word] = whole, shift
+            self._parts[word] = whole, shift
         return word
 
-    def half(self, word: Operand) -> tuple[Operand, int]:
-        """The word that the lower half of a word is from, and from which bit on."""
-        return self._halves.get(word, (word, 0))
+    def part(self, word: Operand) -> tuple[Operand, int]:
+        """The word that the lowest bits of a word are from, and from which bit on."""
+        return self._parts.get(word, (word, 0))
 
     # ---- bits that others are moved from
 
@@ -312,6 +313,18 @@ class Builder(Regions[Line]):
     def shifted(self, word: Operand) -> Shifted | None:
         """How a word is made from another one, if it is so."""
         return self._shifted.get(word)
+
+    # ---- numbers that a word is compared with
+
+    def mark_bound(self, word: Operand, name: str, number: Operand) -> Operand:
+        """A word that an extreme with a number has made."""
+        if isinstance(number, int):
+            self._bounds[name, word] = number
+        return word
+
+    def bound(self, name: str, word: Operand) -> int | None:
+        """The number that a word is the extreme with already, if it is so."""
+        return self._bounds.get((name, word))
 
     # ---- truth
 

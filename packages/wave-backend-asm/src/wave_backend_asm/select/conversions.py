@@ -30,7 +30,8 @@ def extended(b: Builder, word: Operand, bits: int, *, signed: bool) -> Operand:
         return basic(b, "shrsi" if signed else "shrui", up, WORD - bits)
     if not signed and bits in (8, 16):
         return basic(b, "andi", word, (1 << bits) - 1)
-    return b.valu("v_bfe_i32" if signed else "v_bfe_u32", word, 0, bits)
+    whole, first = b.part(word)
+    return b.valu("v_bfe_i32" if signed else "v_bfe_u32", whole, first, bits)
 
 
 def chosen(b: Builder, test: Operand, one: Operand, other: Operand) -> Operand:
@@ -159,9 +160,17 @@ def in_pairs(b: Builder, name: str, parts: Sequence[Words]) -> Words:
 def _single(b: Builder, half: Operand) -> Operand:
     """An f16 as f32; of a number the lower half is one, as an operand all would be."""
     if not isinstance(half, int):
+        whole, shift = b.part(half)
+        if shift == _HALF and not is_scalar(whole):
+            return b.valu("v_cvt_f32_f16_sdwa", whole, modifiers=_UPPER)
         return b.valu("v_cvt_f32_f16", half)
     (value,) = struct.unpack("<e", (half & 0xFFFF).to_bytes(2, "little"))
     return int.from_bytes(struct.pack("<f", value), "little")
+
+
+_HALF = 16
+_UPPER = "dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1"
+"""The operand is the upper half of a word. Source: CDNA3 ISA, SDWA."""
 
 
 def _double(b: Builder, value: Words) -> Operand:

@@ -6,6 +6,8 @@ otherwise; exponentials and logarithms are within a few steps of the last bit.
 
 from __future__ import annotations
 
+import math
+import operator
 import struct
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -29,9 +31,35 @@ def bits(value: float) -> int:
 _SIGN, _SIZE = 0x80000000, 0x7FFFFFFF
 
 
+def _known(
+    compute: Callable[[float, float], float], one: Operand, two: Operand
+) -> int | None:
+    """What is computed of two numbers, if both are known and the result is a number.
+
+    The result of f64 is the exact one or has more than twice the bits of an f32, so
+    that it is rounded once.
+    """
+    if not (isinstance(one, int) and isinstance(two, int)):
+        return None
+    x, y = (_value(each) for each in (one, two))
+    found = compute(x, y)
+    if math.isnan(found) or abs(found) > _LARGEST:
+        return None
+    return bits(found)
+
+
+def _value(number: int) -> float:
+    """The f32 of its bits."""
+    return float(struct.unpack("<f", struct.pack("<I", number & 0xFFFFFFFF))[0])
+
+
+_LARGEST = _value(0x7F7FFFFF)
+
+
 def add(b: Builder, one: Operand, two: Operand) -> Operand:
     """The sum."""
-    return b.valu("v_add_f32", *_lanes_last(one, two))
+    known = _known(operator.add, one, two)
+    return b.valu("v_add_f32", *_lanes_last(one, two)) if known is None else known
 
 
 def _lanes_last(one: Operand, two: Operand) -> tuple[Operand, Operand]:
@@ -45,7 +73,8 @@ def _subtract(b: Builder, one: Operand, two: Operand) -> Operand:
 
 def multiply(b: Builder, one: Operand, two: Operand) -> Operand:
     """The product."""
-    return b.valu("v_mul_f32", *_lanes_last(one, two))
+    known = _known(operator.mul, one, two)
+    return b.valu("v_mul_f32", *_lanes_last(one, two)) if known is None else known
 
 
 def fused(b: Builder, one: Operand, two: Operand, three: Operand) -> Part:
@@ -84,8 +113,23 @@ def _plain(name: str) -> Float:
     return lambda b, one, _: b.valu(name, one)
 
 
-def _binary(name: str) -> Float:
-    return lambda b, one, two: b.valu(name, *_lanes_last(one, two))
+def _quick_extreme(name: str) -> Float:
+    """Of a number twice, that number; one that is in already makes nothing new."""
+
+    def made(b: Builder, one: Operand, two: Operand) -> Operand:
+        number, other = _lanes_last(one, two)
+        if number == other or number == b.bound(name, other):
+            return other
+        return b.mark_bound(b.valu(name, number, other), name, number)
+
+    return made
+
+
+def _quick_add(b: Builder, one: Operand, two: Operand) -> Operand:
+    """The sum; the sign of zeros does not matter."""
+    if 0 in (one, two):
+        return two if one == 0 else one
+    return add(b, one, two)
 
 
 def divide(b: Builder, above: Operand, below: Operand) -> Operand:
@@ -214,8 +258,9 @@ EXACT: Mapping[str, Float] = {
 FAST: Mapping[str, Float] = {
     **EXACT,
     "divf": _quick_divide,
-    "maximumf": _binary("v_max_f32"),
-    "minimumf": _binary("v_min_f32"),
+    "addf": _quick_add,
+    "maximumf": _quick_extreme("v_max_f32"),
+    "minimumf": _quick_extreme("v_min_f32"),
     "sqrt": _plain("v_sqrt_f32"),
     "rsqrt": _plain("v_rsq_f32"),
     "exp2": _plain("v_exp_f32"),

@@ -33,7 +33,7 @@ def element(b: Builder, datum: Datum, at: int) -> tuple[Operand, ...]:
     word, place = divmod(at, datum.per_word)
     whole, shift = datum.words[word], place * datum.bits
     found = basic(b, "shrui", whole, shift)
-    return (b.mark_half(found, whole, shift) if shift == _HALF else found,)
+    return (b.mark_part(found, whole, shift) if shift else found,)
 
 
 def elements(b: Builder, datum: Datum) -> list[tuple[Operand, ...]]:
@@ -69,7 +69,10 @@ def _packed(b: Builder, bits: int, row: Sequence[Operand]) -> Operand:
     if len(numbers) == len(row):
         mask = (1 << bits) - 1
         return sum((n & mask) << at * bits for at, n in enumerate(numbers))
-    if bits == 16:
+    whole = _whole(b, bits, row)
+    if whole is not None:
+        return whole
+    if bits == _HALF:
         return _two_halves(b, row[0], row[1])
     if bits != 8:
         return _shifted(b, bits, row)
@@ -81,14 +84,27 @@ def _packed(b: Builder, bits: int, row: Sequence[Operand]) -> Operand:
 
 
 def _two_halves(b: Builder, low: Operand, high: Operand) -> Operand:
-    """Two halves as a word, taken from where they are; or the word that they are."""
-    (one, first), (two, second) = b.half(low), b.half(high)
-    if one == two and (first, second) == (0, _HALF):
-        return one
+    """Two halves as a word, taken from where they are."""
+    (one, first), (two, second) = _half(b, low), _half(b, high)
     if is_scalar(low) and is_scalar(high):
         return b.salu("s_pack_ll_b32_b16", low, high)
     choice = _TWO_HALVES + (0x0202 if first else 0) + (0x02020000 if second else 0)
     return b.valu("v_perm_b32", b.in_vector(two), b.in_vector(one), choice)
+
+
+def _half(b: Builder, word: Operand) -> tuple[Operand, int]:
+    """The word whose half an element is, and which one; else its own, the lower one."""
+    whole, shift = b.part(word)
+    return (whole, shift) if shift in (0, _HALF) else (word, 0)
+
+
+def _whole(b: Builder, bits: int, row: Sequence[Operand]) -> Operand | None:
+    """The word that elements are, if they are all of one, in their order."""
+    wholes = {b.part(each)[0] for each in row}
+    places = [b.part(each)[1] for each in row]
+    if len(wholes) > 1 or places != [*range(0, WORD, bits)]:
+        return None
+    return wholes.pop()
 
 
 def _two(b: Builder, low: Operand, high: Operand, choice: int) -> Operand:
