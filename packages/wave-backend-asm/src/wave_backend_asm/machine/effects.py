@@ -25,10 +25,13 @@ class Effects(NamedTuple):
     Attributes:
         reads: what is read.
         writes: what is written; loads of two places may change theirs, stores not.
+        lands: what of it a copy fills later; who reads it does so behind a wait of the
+            author's, which nothing is moved across.
     """
 
     reads: frozenset[str]
     writes: frozenset[str]
+    lands: frozenset[str] = frozenset()
 
 
 def effects_of(instruction: Instruction) -> Effects:
@@ -56,4 +59,5 @@ def _effects(
     if modifiers.endswith(" lds"):
         reads.add("m0")
         writes.add("lds")
-    return Effects(frozenset(reads), frozenset(writes))
+    lands = frozenset(["lds"] if modifiers.endswith(" lds") else [])
+    return Effects(frozenset(reads), frozenset(writes), lands)

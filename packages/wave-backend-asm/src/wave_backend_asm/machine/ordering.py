@@ -162,6 +162,7 @@ class _Program:
         names = self.names
         reads: set[Hashable] = set()
         writes: set[Hashable] = set()
+        lands: set[Hashable] = set()
         for each in group:
             reads.update(names.of(each.uses))
             writes.update(names.of(each.defines))
@@ -169,8 +170,9 @@ class _Program:
                 effects = effects_of(each)
                 reads |= effects.reads
                 writes |= effects.writes
+                lands |= effects.lands
         sums = self._sums(group) if price.chains else NOTHING
-        return Node(frozenset(reads), frozenset(writes), price, sums)
+        return Node(frozenset(reads), frozenset(writes), price, sums, frozenset(lands))
 
     def _sums(self, group: Group) -> frozenset[int]:
         """What a product adds to."""

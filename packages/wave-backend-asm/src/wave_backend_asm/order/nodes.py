@@ -46,12 +46,14 @@ class Node(NamedTuple):
         writes: what it writes.
         price: of all of it.
         adds: what of `reads` it adds to.
+        lands: what of `writes` nobody waits for here: a wait says that it is there.
     """
 
     reads: Things
     writes: Things
     price: Price
     adds: Things = NOTHING
+    lands: Things = NOTHING
 
 
 class Needs(NamedTuple):
@@ -72,8 +74,12 @@ def needs_of(nodes: Sequence[Node]) -> list[Needs]:
     readers: dict[Hashable, list[int]] = {}
     found: list[Needs] = []
     for number, node in enumerate(nodes):
-        made = {writers[each] for each in node.reads if each in writers}
+        made: set[int] = set()
         follows: set[int] = set()
+        for each in node.reads:
+            if each in writers:
+                landing = each in nodes[writers[each]].lands
+                (follows if landing else made).add(writers[each])
         for each in node.writes:
             follows.update(readers.pop(each, ()))
             if each in writers:

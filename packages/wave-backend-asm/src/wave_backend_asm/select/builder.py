@@ -72,6 +72,12 @@ class Compared(NamedTuple):
     two: Operand
 
 
+_AGAIN = ("s_add_i32", "s_lshl")
+"""What of the wave may be computed twice."""
+
+_NEAR = 16
+"""Lines in which to look for what computes a word."""
+
 _ONE_OPERAND = ("v_mov_b32", "v_cvt_")
 
 
@@ -187,6 +193,17 @@ class Builder(Regions[Line]):
             demands or {}, groups, target, self._at, self._late,
         )  # fmt: skip
         self.append(made, self.here)
+
+    def maker(self, operand: Operand) -> tuple[str, tuple[Operand, ...]] | None:
+        """What computes a word of the wave just here, to compute it again elsewhere.
+
+        Its name and its operands; ``None`` where that is further away.
+        """
+        for line in reversed(self.blocks[self.here].lines[-_NEAR:]):
+            if isinstance(line, Instruction) and line.results == (operand,):
+                again = line.name.startswith(_AGAIN)
+                return (line.name, line.operands) if again else None
+        return None
 
     def stay(self) -> None:
         """Let nothing be moved across this point."""

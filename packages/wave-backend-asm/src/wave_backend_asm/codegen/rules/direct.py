@@ -56,10 +56,13 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
 
 
 def _issue(
-    emit: Emitter, name: str, descriptor: Part, place: Address, start: Operand
+    emit: Emitter, copy: str, descriptor: Part, place: Address, start: Operand
 ) -> None:
+    """The copy; what computes its place in LDS does so in M0."""
     b = emit.b
     lane, wave = b.in_vector(place.lane), place.wave
-    b.say("s_mov_b32", ("m0",), (start,))
-    operands = (lane, descriptor, b.in_scalar(wave) if wave else wave)
-    b.say(name, (), operands, "offen lds", groups=Groups(joins=emit.marks_copies))
+    made = b.maker(start)
+    name, operands = ("s_mov_b32", (start,)) if made is None else made
+    b.say(name, ("m0",), operands)
+    place_of = (lane, descriptor, b.in_scalar(wave) if wave else wave)
+    b.say(copy, (), place_of, "offen lds", groups=Groups(joins=emit.marks_copies))
