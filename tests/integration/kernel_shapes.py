@@ -38,6 +38,8 @@ SMALL = {
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
     "gemm-tn": {"M": 33, "N": 17, "K": 50},
     "gemm-tt": {"M": 33, "N": 17, "K": 50},
+    "gemv": {"M": 2, "N": 7, "K": 300},
+    "gemv-gated": {"M": 2, "N": 7, "K": 300},
     "layer-norm": {"M": 5, "N": 70},
     "moe-combine": {"M": 5, "N": 70, "TOP": 3},
     "moe-group": {"M": 5, "E": 2, "TOP": 3},

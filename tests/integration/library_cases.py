@@ -100,6 +100,11 @@ SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         _OPEN, {"WORKERS": 3, "BLOCK_M": 32, "BLOCK_N": 32, "STAGED": 1},
         {"BLOCK_K": 16, "STAGED": 0},
     ),
+    "gemv": (
+        _OPEN, {"BIAS": 1, "RESIDUAL": 1, "ACTIVATION": "relu", "DTYPE": "bf16"},
+        {"BIAS": 1}, {"RESIDUAL": 1, "DTYPE": "f32"}, {"RESULT": "bf16"},
+    ),
+    "gemv-gated": (_OPEN, {"DTYPE": "bf16", "RESULT": "f16", "ACTIVATION": "gelu"}),
     "layer-norm": _ROWS,
     "moe-combine": (_OPEN,),
     "moe-group": (_OPEN,),

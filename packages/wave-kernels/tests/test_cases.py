@@ -51,6 +51,8 @@ SMALL = {
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
     "gemm-tn": {"M": 33, "N": 17, "K": 50},
     "gemm-tt": {"M": 33, "N": 17, "K": 50},
+    "gemv": {"M": 2, "N": 7, "K": 300},
+    "gemv-gated": {"M": 2, "N": 7, "K": 300},
     "layer-norm": {"M": 5, "N": 70},
     "moe-combine": {"M": 5, "N": 70, "TOP": 3},
     "moe-group": {"M": 33, "E": 5, "TOP": 3},
@@ -74,6 +76,8 @@ DYNAMIC = (
     "gemm-grouped-weights",
     "gemm-staged",
     "gemm-stream-k",
+    "gemv",
+    "gemv-gated",
     *ROWS,
 )
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")

@@ -133,6 +133,12 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.grouped_weights:grouped_weights_case",
         "c = a^T b for each group of rows",
     ),
+    KernelSpec("gemv", f"{_CASES}.gemv:gemv_case", "c = a b^T of few rows"),
+    KernelSpec(
+        "gemv-gated",
+        f"{_CASES}.gemv:gated_gemv_case",
+        "silu(a gate^T) * (a up^T) of few rows",
+    ),
     KernelSpec(
         "gemm-mxfp",
         f"{_CASES}.gemm_mxfp:gemm_mxfp_case",

@@ -47,7 +47,7 @@ def row_constraints(*, maxima_drop_nan: bool = False, long: bool = False) -> lis
 
     A wave holds its share of the row, or goes along it where rows are ``long``.
     """
-    share, row = _shares(LONG_STEP if long else STEP)
+    share, row = shares(N, WAVES_N, LONG_STEP if long else STEP)
     held = tkw.HardwareConstraint(vector_shapes={M: 1, N: share})
     waves = tkw.Tunable(WAVES_N, (4,), narrow=(16,))
     if long:
@@ -76,13 +76,13 @@ def wave_constraints(*, maxima_drop_nan: bool = False) -> list[Any]:
 
 
 @cache
-def _shares(step: int) -> tuple[Any, Any]:
+def shares(row: Any, waves: Any, step: int) -> tuple[Any, Any]:
     """What a wave has of a row, and what all of its waves have together.
 
     Whole steps, so that a short row has fewer waves. Sympy takes 3 ms for it.
     """
-    share = sympy.Max(1, sympy.Min(N, step * sympy.ceiling(N / (step * WAVES_N))))
-    return share, share * sympy.Max(1, sympy.ceiling(N / share))
+    share = sympy.Max(1, sympy.Min(row, step * sympy.ceiling(row / (step * waves))))
+    return share, share * sympy.Max(1, sympy.ceiling(row / share))
 
 
 def once(make: Callable[[], Any], *, long: bool) -> Callable[[], Any]:

@@ -140,10 +140,24 @@ def launch_faster(usual: Call, other: Callable[[], Call]) -> None:
     key = ("other", *usual.key)
     gains = session.remembered(key)
     if not isinstance(gains, bool):
-        prebuilt = usual.device.type != "cpu" and bool(installed().libraries)
-        gains = not prebuilt and _gains(usual, other())
+        gains = not _may_be_prebuilt(usual) and _gains(usual, other())
         session.remember(key, gains)
     _run(other() if gains else usual)
+
+
+def launch_special(usual: Call, other: Callable[[], Call]) -> None:
+    """Launch a kernel for calls of a kind instead of one for all, as `launch` does.
+
+    Args:
+        usual: What is taken where kernels are prebuilt, which are those for all.
+        other: Gives another call of the same results.
+    """
+    if not is_kept(usual.request):
+        _run(usual if _may_be_prebuilt(usual) else other())
+
+
+def _may_be_prebuilt(call: Call) -> bool:
+    return call.device.type != "cpu" and bool(installed().libraries)
 
 
 def _gains(usual: Call, other: Call) -> bool:

@@ -10,6 +10,7 @@ import torch
 
 from wave_kernels.definitions.epilogue import Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
+from wave_kernels.definitions.gemv import LONGEST, gemv_kernel
 from wave_kernels.functions.arguments import FLOATS, Arguments
 from wave_kernels.functions.launches import (
     ALIGNED,
@@ -17,6 +18,7 @@ from wave_kernels.functions.launches import (
     Call,
     launch,
     launch_faster,
+    launch_special,
 )
 from wave_kernels.functions.options import stored_type
 from wave_kernels.functions.repeated import repeated
@@ -112,7 +114,9 @@ def matmul(
     rest = (*added, found.view(sizes.c))
     asked = Request(gemm_kernel, what, sizes.symbols)
     usual = Call(asked, (first, second, *rest))
-    if sizes.have_parts(a.element_size()):
+    if not sizes.batched and is_long_row(first) and what["layout"] == "NT":
+        launch_special(usual, lambda: _of_one_row(usual))
+    elif sizes.have_parts(a.element_size()):
         launch_faster(usual, lambda: _in_parts(asked, first, second, rest))
     else:
         launch(gemm_kernel, what, sizes.symbols, usual.arguments)
@@ -155,6 +159,23 @@ class _Sizes:
         """Whether waves may share ``K``: of few rows, in long parts, each aligned."""
         aligned = self.k * bytes_each % (PARTS * ALIGNED) == 0
         return aligned and not self.batched and self.m <= FEW and self.k >= LONG
+
+
+def is_long_row(rows: torch.Tensor) -> bool:
+    """Whether a product with these takes as long as reading its weights.
+
+    One row is, of a length that waves hold.
+    """
+    count, depth = rows.shape[-2:]
+    is_held = depth * rows.element_size() <= LONGEST
+    return count == 1 and depth >= LONG and rows.dtype in FLOATS and is_held
+
+
+def _of_one_row(usual: Call) -> Call:
+    """The same product of one row, by no matrix instructions."""
+    asked = usual.request
+    what = {name: asked.what[name] for name in ("dtype", "result", "epilogue")}
+    return Call(Request(gemv_kernel, what, asked.sizes), usual.arguments)
 
 
 def _in_parts(

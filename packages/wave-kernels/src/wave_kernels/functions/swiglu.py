@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from wave_kernels.definitions.epilogue import check_activation
 from wave_kernels.definitions.gated_gemm import gated_gemm_kernel
+from wave_kernels.definitions.gemv import gated_gemv_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
-from wave_kernels.functions.launches import DTYPES, launch
-from wave_kernels.functions.products import as_it_lies
+from wave_kernels.functions.launches import DTYPES, Call, launch, launch_special
+from wave_kernels.functions.products import as_it_lies, is_long_row
 from wave_kernels.functions.repeated import repeated
+from wave_kernels.functions.requests import Request
 
 if TYPE_CHECKING:
     import torch
@@ -78,5 +80,17 @@ def swiglu(
         "result": DTYPES[x.dtype],
     }
     sizes = {"M": prod(lead), "N": n, "K": k}
-    launch(gated_gemm_kernel, what, sizes, (rows, gates, ups, found.view(-1, n)))
+    asked = Request(gated_gemm_kernel, what, sizes)
+    usual = Call(asked, (rows, gates, ups, found.view(-1, n)))
+    if is_long_row(rows) and what["layout"] == "NT":
+        launch_special(usual, lambda: _of_one_row(usual))
+    else:
+        launch(gated_gemm_kernel, what, sizes, usual.arguments)
     return found
+
+
+def _of_one_row(usual: Call) -> Call:
+    """The same of one row, by no matrix instructions."""
+    asked = usual.request
+    what = {name: asked.what[name] for name in ("dtype", "result", "activation")}
+    return Call(Request(gated_gemv_kernel, what, asked.sizes), usual.arguments)
