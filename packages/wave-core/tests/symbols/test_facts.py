@@ -149,3 +149,13 @@ def test_facts_that_exclude_each_other_break_nothing():
     for text in ("a // BK", "a*BK % $LANE", "min(a, BK) // ($LANE - 3)", "BK*K*BK"):
         facts.simplify(parse_expr(text))
         facts.bounds(parse_expr(text))
+
+
+def test_the_size_of_a_factor_bounds_what_is_times_a_remainder():
+    """A lane's place in a share of the keys, whose length is a quotient of -K."""
+    steps = floordiv(-K, 64 * BK)
+    rest = A - BK * (A // BK)
+    assert WAVE.prove_nonnegative(LANE - 64 * steps * rest)
+    assert WAVE.prove_nonnegative(LANE - 64 * steps * (BK - 1 - rest))
+    assert not WAVE.prove_nonnegative(LANE + 64 * steps * rest)
+    assert not WAVE.prove_nonnegative(LANE - 64 * steps * (rest - 1))

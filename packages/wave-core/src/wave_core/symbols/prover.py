@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from wave_core.symbols.expr import (
     add,
-    constant,
     linear_parts,
     monomial,
     monomial_factors,
@@ -216,7 +215,7 @@ class Prover:
                 yield above - term
 
     def _quotient_products(self, factors: tuple[Expr, ...]) -> Iterator[Expr]:
-        """0 <= n - t*floor(n/t) < t, times the other factors of the product."""
+        """0 <= n - t*floor(n/t) < t, times the size of the product's other factors."""
         for index, factor in enumerate(factors):
             if factor.kind is not Kind.FLOORDIV:
                 continue
@@ -228,13 +227,19 @@ class Prover:
                 continue
             for part in wanted:
                 others.remove(part)
-            outer = monomial(others) if others else constant(1)
-            low = self._bounds.interval(outer).lo
-            if low is None or low < 0 or not self._positive(below):
+            outer = self._size(monomial(others))
+            if outer is None or not self._positive(below):
                 continue
             rest = above - below * factor
             yield multiply(rest, outer)
             yield multiply(below - 1 - rest, outer)
+
+    def _size(self, value: Expr) -> Expr | None:
+        """A value, or the negative of it, whichever is proved not to be negative."""
+        interval = self._bounds.interval(value)
+        if interval.lo is not None and interval.lo >= 0:
+            return value
+        return -value if interval.hi is not None and interval.hi <= 0 else None
 
     def _positive(self, divisor: Expr) -> bool:
         # A divisor is never zero where the expression has a value.
