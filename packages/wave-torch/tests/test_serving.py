@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 import torch
@@ -30,6 +32,32 @@ class Pool:
 
     def get_value_buffer(self, layer):
         return self.values
+
+
+class WindowPool(Pool):
+    """The same of a layer of windows, whose slots have other numbers."""
+
+    layers_mapping: ClassVar = {0: (0, True)}
+
+    def __init__(self, slots):
+        super().__init__(slots)
+        self.places = torch.randperm(slots)
+
+    def translate_loc_from_full_to_swa(self, slots):
+        return self.places[slots]
+
+    def set_kv_buffer(self, layer, slots, keys, values):
+        old = isinstance(slots, torch.Tensor)
+        own = self.places[slots] if old else slots.swa_loc
+        super().set_kv_buffer(layer, own, keys, values)
+
+
+class Written:
+    """Slots as SGLang writes to several pools at once."""
+
+    @classmethod
+    def for_batch(cls, batch, *, swa_loc):
+        return SimpleNamespace(loc=batch.out_cache_loc, swa_loc=swa_loc)
 
 
 class Mode:
@@ -111,6 +139,16 @@ def check(found, wanted):
 )
 def test_passes_over_a_cache(mode, news, window):
     check(*run(mode, news, sliding_window_size=window))
+
+
+@pytest.mark.parametrize(
+    ("mode", "news"), [("decode", [1, 1, 1]), ("extend", [2, 9, 1])]
+)
+def test_layers_of_windows_have_a_pool_of_their_own(mode, news, monkeypatch):
+    pools = SimpleNamespace(KVWriteLoc=Written)
+    monkeypatch.setitem(sys.modules, "sglang.srt.mem_cache.memory_pool", pools)
+    monkeypatch.setattr(f"{__name__}.Pool", WindowPool)
+    check(*run(mode, news, sliding_window_size=2))
 
 
 def test_drafts_are_verified(monkeypatch):

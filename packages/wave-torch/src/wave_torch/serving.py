@@ -22,6 +22,8 @@ NAME = "wave_torch"
 
 _ATTENTION = "sglang.srt.layers.attention"
 
+_POOLS = "sglang.srt.mem_cache.memory_pool"
+
 
 def register(name: str = NAME) -> None:
     """Let SGLang's registry make the backend under this name.
@@ -72,6 +74,27 @@ class Step:
         )
 
 
+@dataclass(frozen=True)
+class Windows:
+    """Where layers of sliding windows keep keys, if in a pool of their own.
+
+    It holds the last keys of each request; the place of one that it gave away is 0,
+    and hidden by the window.
+    """
+
+    table: torch.Tensor
+    new: torch.Tensor | None
+
+    @classmethod
+    def of(cls, pool: Any, step: Step, slots: torch.Tensor | None) -> Windows | None:
+        """That of a step whose new keys get ``slots``; none where there is one pool."""
+        if not hasattr(pool, "layers_mapping"):
+            return None
+        place = pool.translate_loc_from_full_to_swa
+        new = None if slots is None else place(slots)
+        return cls(place(step.table.long()).clamp(min=0).int(), new)
+
+
 def _starts(lengths: torch.Tensor) -> torch.Tensor:
     """The first row of each sequence, and an end."""
     return torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).int()
@@ -93,17 +116,21 @@ class ServedAttention:
         self.tokens = model_runner.req_to_token_pool
         self.pool = model_runner.token_to_kv_pool
         self.forward_metadata: Any = None
+        self.windows: Windows | None = None
 
     def init_forward_metadata(self, forward_batch: Any) -> None:
         """Prepare what all layers of a pass share."""
-        self.forward_metadata = Step.of(forward_batch, self.tokens.req_to_token)
+        step = Step.of(forward_batch, self.tokens.req_to_token)
+        self.forward_metadata = step
+        self.windows = Windows.of(self.pool, step, forward_batch.out_cache_loc)
 
     def forward_decode(self, *arguments: Any, **words: Any) -> torch.Tensor:
         """One query a request."""
         query, layer = self._entered(*arguments, **words)
         step: Step = self.forward_metadata
         keys, values = self._cache(layer)
-        words = {"max_keys": step.max_keys, "table": step.table, **_variant(layer)}
+        table = self._table(layer, step)
+        words = {"max_keys": step.max_keys, "table": table, **_variant(layer)}
         found = attention_decode(query, keys, values, step.key_starts, **words)
         return found.flatten(1)
 
@@ -118,7 +145,7 @@ class ServedAttention:
             step.key_starts,
             max_queries=step.max_queries,
             max_keys=step.max_keys,
-            table=step.table,
+            table=self._table(layer, step),
             tree=step.tree,
             causal=step.tree is None,
             **_variant(layer),
@@ -139,8 +166,22 @@ class ServedAttention:
             msg = f"layer {layer.layer_id} is not causal self-attention"
             raise NotImplementedError(msg)
         if save_kv_cache and k is not None:
-            self.pool.set_kv_buffer(layer, forward_batch.out_cache_loc, k, v)
+            self.pool.set_kv_buffer(layer, self._slots(forward_batch), k, v)
         return q.reshape(-1, layer.tp_q_head_num, layer.qk_head_dim), layer
+
+    def _slots(self, batch: Any) -> Any:
+        """Where new keys go, as the pool takes it."""
+        if self.windows is None:
+            return batch.out_cache_loc
+        places = import_module(_POOLS).KVWriteLoc
+        return places.for_batch(batch, swa_loc=self.windows.new)
+
+    def _table(self, layer: Any, step: Step) -> torch.Tensor:
+        """Where keys lie in the pool of a layer."""
+        if self.windows is None:
+            return step.table
+        _, of_window = self.pool.layers_mapping[layer.layer_id]
+        return self.windows.table if of_window else step.table
 
     def _cache(self, layer: Any) -> tuple[torch.Tensor, torch.Tensor]:
         keys = self.pool.get_key_buffer(layer.layer_id)
