@@ -446,6 +446,15 @@ def test_lanes_exchange_by_any_distance(session, offset, chip):
     same_bits(session, kernel, arrays, chip)
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("mode", ["up", "down"])
+@pytest.mark.parametrize(("offset", "width"), [(1, 64), (2, 64), (1, 32)])
+def test_lanes_take_what_their_neighbours_have(session, offset, width, mode, chip):
+    kernel = joined(tkl.i32, lambda a, b: tkw.shuffle(a, offset, width, mode) + b)
+    arrays = values(torch.int32, (4, 64)), values(torch.int32, (4, 64))
+    same_bits(session, kernel, arrays, chip)
+
+
 @pytest.mark.parametrize(("chip", "swaps", "through"), [
     ("gfx942", 0, ["ds_swizzle_b32", "ds_bpermute_b32"]), ("gfx950", 2, []),
 ])  # fmt: skip

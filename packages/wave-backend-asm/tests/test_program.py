@@ -298,3 +298,33 @@ def test_a_mask_is_not_made_between_a_sum_and_its_carry():
     ]
     made = sunk([joins, *both], counted(iter([joins, *both])))
     assert made == [joins, *both]
+
+
+@pytest.mark.parametrize("files", [("v", "v"), ("v", "s"), ("s", "s"), ("a", "v")])
+@pytest.mark.parametrize("width", range(1, 6))
+@pytest.mark.parametrize("to", [0, 1, 2, 3])
+@pytest.mark.parametrize("of", [0, 1, 2, 3, 8])
+def test_copies_take_pairs_and_lose_nothing(files, width, to, of):
+    """Registers are moved here one after the other, as the machine does."""
+    result, operand = Virtual(width), Virtual(width)
+    places = {result: Place(files[0], to), operand: Place(files[1], of)}
+    code = Copy(result.all, operand.all).instructions(places)
+    held = {("x", n): n for n in range(16)}
+    same = files[0] == files[1]
+    name = {result: "x", operand: "x" if same else "y"}
+    held |= {("y", n): n for n in range(16)}
+    for line in code:
+        (out,), (given,) = line.results, line.operands
+        pair = out.width == 2
+        assert line.name.endswith(("b64", "b64_e32")) == pair
+        first, source = places[out.value].first + out.first, of + given.first
+        assert not pair or not (first % 2 or source % 2)
+        taken = [held[name[operand], source + n] for n in range(out.width)]
+        held |= {(name[result], first + n): each for n, each in enumerate(taken)}
+    assert [held[name[result], to + n] for n in range(width)] == [
+        of + n for n in range(width)
+    ]
+    wide = files[0] != "a" and not (to - of) % 2
+    odd = to % 2
+    most = odd + (width - odd + 1) // 2 if wide else width
+    assert len(code) == most

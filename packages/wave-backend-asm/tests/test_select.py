@@ -583,3 +583,13 @@ def test_what_computes_a_word_near_by_is_known():
     for _ in range(20):
         b.say("s_nop", (), (0,))
     assert b.maker(found) is None
+
+
+def test_fast_logarithms_are_those_of_the_machine():
+    b, (word,) = Builder(), words(1)
+    b.say(
+        "buffer_store_dword", (), (floats_of("gfx942", fast=True)["log"](b, word, 0),)
+    )
+    assert {"v_log_f32", "v_mul_f32"} < set(names_of(b))
+    assert len(names_of(b)) < 12
+    assert "log" not in floats_of("gfx942", fast=False)

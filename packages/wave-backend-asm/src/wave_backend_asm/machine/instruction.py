@@ -187,10 +187,17 @@ _MOVES = {
 }
 """The instruction that copies a register, by the files of result and operand."""
 
+_PAIRS = {
+    ("s", "s"): "s_mov_b64",
+    ("v", "v"): "v_mov_b64_e32",
+    ("v", "s"): "v_mov_b64_e32",
+}
+"""The one that copies two. Source: CDNA3 ISA, V_MOV_B64."""
+
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """Registers that hold what others hold; as many instructions as registers.
+    """Registers that hold what others hold.
 
     Attributes:
         result: registers that it writes.
@@ -228,19 +235,25 @@ class Copy:
         return str(self.at)
 
     def instructions(self, places: Places) -> list[Instruction]:
-        """One for each register, so that none is overwritten before it is read."""
+        """One for each register or pair, so that none is overwritten before it is read.
+
+        Pairs begin at even registers on both sides, so that they do not overlap.
+        """
         result, operand = self.result, self.operand
         to, of = places[result.value], places[operand.value]
-        upwards = to.first + result.first <= of.first + operand.first
-        order = range(result.width)
+        first, source = to.first + result.first, of.first + operand.first
+        name, pair = _MOVES[to.file, of.file], _PAIRS.get((to.file, of.file))
+        wide = pair is not None and not (first - source) % 2
+        starts = [0, *range(2 - first % 2 if wide else 1, result.width, 1 + wide)]
+        rows = [*zip(starts, [*starts[1:], result.width], strict=True)]
         return [
             Instruction(
-                _MOVES[to.file, of.file],
-                (Part(result.value, result.first + number, 1),),
-                (Part(operand.value, operand.first + number, 1),),
+                pair if pair is not None and end - start > 1 else name,
+                (Part(result.value, result.first + start, end - start),),
+                (Part(operand.value, operand.first + start, end - start),),
                 at=self.at,
             )
-            for number in (order if upwards else reversed(order))
+            for start, end in (rows if first <= source else reversed(rows))
         ]
 
 

@@ -234,6 +234,13 @@ def _logarithm(b: Builder, one: Operand, _: Operand) -> Operand:
     return b.valu("v_cndmask_b32_e64", found, less, small)
 
 
+def _quick_natural(b: Builder, one: Operand, _: Operand) -> Operand:
+    return multiply(b, _LN_2, _logarithm(b, one, 0))
+
+
+_LN_2 = bits(0.6931471805599453)
+
+
 EXACT: Mapping[str, Float] = {
     "addf": add,
     "subf": _subtract,
@@ -265,6 +272,7 @@ FAST: Mapping[str, Float] = {
     "rsqrt": _plain("v_rsq_f32"),
     "exp2": _plain("v_exp_f32"),
     "exp": _quick_exponential,
+    "log": _quick_natural,
 }
 """The same where fast math allows less."""
 

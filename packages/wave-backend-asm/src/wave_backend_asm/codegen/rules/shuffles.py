@@ -25,6 +25,9 @@ _QUAD = 4
 _ROWS = {7: "row_half_mirror", 8: "row_ror:8", 15: "row_mirror"}
 """What else of DPP flips bits of a lane's number. Source: CDNA3 ISA, DPP_CTRL."""
 
+_NEXT = {"up": "wave_shr:1", "down": "wave_shl:1"}
+"""The neighbour's word, by the words of `Shuffle`. Source: CDNA3 ISA, DPP_CTRL."""
+
 _HALVES = {16: (0xFFFF0000, 0xFFFF0000), 32: (0, 0xFFFFFFFF)}
 """By rows of how many lanes change places, the lanes of the odd ones."""
 
@@ -57,6 +60,13 @@ def _moved(op: Shuffle, emit: Emitter, width: int, word: Operand) -> Operand:
         found = _flipped(b, op.offset, word, emit.target.name)
         if found is not None:
             return found
+    if op.mode in _NEXT and op.offset == 1 and width == emit.geometry.lanes:
+        # The lane at the end has no neighbour, and keeps what is its own.
+        own = b.valu("v_mov_b32", word)
+        modifiers = f"{_NEXT[op.mode]} row_mask:0xf bank_mask:0xf"
+        return b.valu(
+            "v_mov_b32_dpp", word, result=own, modifiers=modifiers, keeps=(own,)
+        )
     address = emit.indices.number(partner(op, width) * 4, 32)
     lane = b.in_vector(b.words(address)[0])
     return b.valu("ds_bpermute_b32", lane, word)
