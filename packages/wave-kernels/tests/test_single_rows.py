@@ -59,7 +59,7 @@ def test_gated_products_of_one_row(lead, activation, kernels):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_as_long_as_waves_hold(dtype, kernels):
     bytes_each = torch.empty(0, dtype=dtype).element_size()
-    held = [4 * HELD // bytes_each + more for more in (0, 1)]
+    held = [4 * HELD // 3 // bytes_each + more for more in (0, 1)]
     longest = [LONGEST // bytes_each + more for more in (0, 1)]
     for depth in (*held, *longest):
         x, w = torch.ones(1, depth).to(dtype), torch.ones(3, depth).to(dtype)

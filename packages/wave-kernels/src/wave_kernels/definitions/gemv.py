@@ -33,10 +33,10 @@ COLUMNS = 2
 WAVES = 4
 """Of a workgroup, which share ``K``; more of them where it is long."""
 
-HELD = 6144
-"""Bytes of a row that a wave holds, with as many of each of the columns.
+HELD = 24_576
+"""Bytes that a wave holds of the row and of what it is multiplied by.
 
-48 registers of each of 32 lanes: of twice as many a compute unit has too few waves.
+192 registers of each of 32 lanes: with more waves of fewer a unit fetches less at once.
 """
 
 LONGEST = 65_536
@@ -103,7 +103,7 @@ def gated_gemv_kernel(
     """
     check_floats(dtype)
     check_activation(activation)
-    spread = _constraints(dtype)
+    spread = _constraints(dtype, weights=2)
     row, rows, _, _, out = _memories(dtype, result)
 
     @tkw.wave(spread)
@@ -113,8 +113,10 @@ def gated_gemv_kernel(
     return gated_gemv
 
 
-def _constraints(dtype: DType) -> list[Any]:
-    waves = sympy.Max(WAVES, sympy.ceiling(K * dtype.bits / (8 * HELD)))
+def _constraints(dtype: DType, weights: int = 1) -> list[Any]:
+    """How columns and ``K`` spread, for so many matrices of weights."""
+    held = 1 + weights * COLUMNS
+    waves = sympy.Max(WAVES, sympy.ceiling(K * dtype.bits * held / (8 * HELD)))
     share, row = shares(K, waves, STEP)
     return [
         tkw.HardwareConstraint(vector_shapes={M: 1, N: 1}),
