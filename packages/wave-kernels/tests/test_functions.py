@@ -19,10 +19,12 @@ from wave_kernels.functions import (
     column_sums,
     cumsum,
     gated_activation,
+    group_tokens,
     layer_norm,
     matmul,
     quantize_rows,
     rms_norm,
+    rotary_embedding,
     softmax,
     swiglu,
     topk,
@@ -229,6 +231,7 @@ def test_rows_that_are_no_numbers():
 
 SQUARE = torch.zeros(4, 4)
 HEADS = [torch.zeros(1, 2, 4, 8, dtype=torch.float16)] * 3
+ROTATED = torch.ones(1, 1, 4), torch.ones(1, 2), torch.ones(1, 2)
 REFUSED = [
     ("WV0704", lambda: softmax([1.0])),
     ("WV0704", lambda: softmax(SQUARE.to_sparse())),
@@ -236,6 +239,7 @@ REFUSED = [
     ("WV0704", lambda: topk(SQUARE, 1.5)),
     ("WV0704", lambda: topk(SQUARE, torch.tensor([1, 2]))),
     ("WV0704", lambda: cumsum(SQUARE, reverse="no")),
+    ("WV0704", lambda: rotary_embedding(*ROTATED, interleaved=[])),
     ("WV0704", lambda: attention(*HEADS, window="near")),
     ("WV0704", lambda: attention(*HEADS, scale=torch.zeros(2))),
     ("WV0704", lambda: attention(*HEADS, causal=[])),
@@ -246,6 +250,7 @@ REFUSED = [
     ("WV0707", lambda: attention(*HEADS, layout=["bhsd"])),
     ("WV0707", lambda: attention(*HEADS, softcap=float("nan"))),
     ("WV0705", lambda: softmax(SQUARE.double())),
+    ("WV0708", lambda: group_tokens(torch.zeros(3, 2, device="meta").int(), 4)),
     ("WV0705", lambda: matmul(SQUARE, SQUARE.half())),
     ("WV0705", lambda: matmul(SQUARE, SQUARE, out_dtype=torch.int8)),
     ("WV0705", lambda: rms_norm(SQUARE, torch.zeros(4).half())),
@@ -284,6 +289,8 @@ def test_what_does_not_fit_is_refused_at_the_call(code, call):
 def test_an_unknown_activation_is_refused():
     with pytest.raises(UserError, match="it is one of relu, gelu"):
         matmul(SQUARE, SQUARE, activation="sine")
+    with pytest.raises(UserError, match="it is one of relu, gelu"):
+        matmul(SQUARE, SQUARE, activation=[])
     with pytest.raises(UserError, match="it is one of relu, gelu"):
         gated_activation(SQUARE, ["relu"])
     with pytest.raises(UserError, match="it is one of relu, gelu"):

@@ -66,7 +66,7 @@ class Epilogue:
         Raises:
             UserError: WV0823 for an unknown activation.
         """
-        if self.activation:
+        if self.activation not in ("", None):
             check_activation(self.activation)
 
     def activated(self, sums: Any) -> Any:

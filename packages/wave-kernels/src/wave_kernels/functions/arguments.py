@@ -124,10 +124,13 @@ class Arguments:
         """See that numbers are from 0 up to ``end``, which waits for a GPU.
 
         Raises:
-            LaunchError: WV0707 where that is not so.
+            LaunchError: WV0707 where that is not so, WV0708 where there are none.
         """
         if not numbers.numel():
             return
+        if numbers.is_meta:
+            what = f"`{name}` is a meta tensor, whose numbers nobody knows"
+            self.refuse("WV0708", what, "give one that a device has")
         least, greatest = (int(each) for each in torch.aminmax(numbers))
         if least < 0 or greatest >= end:
             what = f"`{name}` has numbers from {least} to {greatest}"

@@ -11,6 +11,7 @@ from wave_kernels.definitions.rotary import rotary_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.indices import in_32_bits, indices_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import flag
 from wave_kernels.functions.repeated import repeated
 
 __wave_frames__ = "internal"
@@ -73,10 +74,10 @@ def rotary_embedding(
         return found.copy_(x)
     half, shape = tables[0].shape[1], (prod(lead) * tokens, heads, channels)
     rest = {"REST": channels - 2 * half} if channels > 2 * half else {}
-    flag = {"interleaved": interleaved, "partial": bool(rest)}
+    pairs = flag(given, "interleaved", interleaved)
     launch(
         rotary_kernel,
-        {"dtype": DTYPES[x.dtype], **flag},
+        {"dtype": DTYPES[x.dtype], "interleaved": pairs, "partial": bool(rest)},
         {"CHANNELS": channels, "HALF": half, **rest},
         (x.reshape(shape), *tables, in_32_bits(places).view(-1), found.view(shape)),
         dynamic=("TOKENS", "HEADS", "POSITIONS"),
