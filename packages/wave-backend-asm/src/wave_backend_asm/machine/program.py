@@ -11,6 +11,7 @@ from wave_backend_asm.allocate.pressure import NoRoomError
 from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
+from wave_backend_asm.machine.ahead import ahead
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.fusing import fused
 from wave_backend_asm.machine.instruction import (
@@ -84,7 +85,7 @@ def assembled_program(
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
-        each.operations = sunk(each.operations, writes)
+        each.operations = ahead(sunk(each.operations, writes), writes)
     spread = accumulators(moved, fixed.keys())
     placed = _placed(stretches, chip, budget, fixed, spread)
     found = placed.allocation
