@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 import torch.nn.functional as torch_functions
 from torch._dynamo.backends import registry
 from torch._dynamo.exc import BackendCompilerFailed
+from torch._inductor import config
 from torch._inductor.utils import run_and_get_code
 from torch._subclasses import FakeTensorMode
 
@@ -696,6 +698,44 @@ def test_generated_code_calls_functions_and_not_operators():
     for name in ("swiglu", "matmul", "rms_norm"):
         assert f"extern_kernels.wave_{name}(" in code[0]
     assert "default(" not in code[0]
+
+
+@pytest.mark.filterwarnings("default::DeprecationWarning")  # Inductor's own
+def test_calls_are_asked_to_be_captured(monkeypatch):
+    # Only a GPU captures; what Inductor is told is the same everywhere.
+    from wave_torch import inductor  # It warns when it is imported.
+
+    told, real = [], inductor.compile_fx_inner
+
+    def listening(module, inputs, **said):
+        asked = bool(said["cudagraphs"])  # It is set to false where nothing captures.
+        assert config.triton.cudagraphs == asked
+        told.append((asked, said))
+        return real(module, inputs, **said)
+
+    monkeypatch.setattr(inductor, "compile_fx_inner", listening)
+    model, x = torch.nn.Linear(8, 3).half(), rand(5, 8).requires_grad_()
+    options = {"rest": "inductor"}
+    for mode in (None, "reduce-overhead"):
+        made = partial(compile_graph, mode=mode)
+        run = torch.compile(model, backend=made, options=options)
+        near(run(x), model(x))
+        slopes = [torch.autograd.grad(f(x).sum(), [x])[0] for f in (run, model)]
+        near(*slopes)
+    assert [asked for asked, _ in told] == [False, False, True, True]
+    (forward, backward), (again, _) = (
+        [said for _, said in told[at : at + 2]] for at in (0, 2)
+    )
+    assert forward["graph_id"] == backward["graph_id"] != again["graph_id"]
+    # The parameters are never copied, nor what the forward graph saved.
+    assert forward["static_input_idxs"] == [0, 1]
+    assert backward["is_backward"]
+    assert backward["static_input_idxs"] == [0, 1]
+
+
+def test_what_runs_as_it_is_has_nothing_to_capture():
+    x, w = rand(5, 8), rand(8, 3)
+    near(torch.compile(torch.mm, backend="wave", mode="reduce-overhead")(x, w), x @ w)
 
 
 @torch.no_grad()

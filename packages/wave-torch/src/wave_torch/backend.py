@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The rest by whom it suits."""
 
+CAPTURED = "reduce-overhead"
+"""The mode whose calls are replays of CUDA graphs."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -95,19 +98,22 @@ def compile_graph(
         module: The graph, which is changed.
         inputs: Examples of its arguments.
         options: As `Options` has them.
-        mode: None: those of `torch.compile` are Inductor's.
+        mode: ``reduce-overhead`` captures calls in CUDA graphs, where Inductor takes
+            the rest; the other modes of `torch.compile` are Inductor's.
 
     Raises:
-        UserError: WV0821, WV0823 for options that do not exist, or values of them.
+        UserError: WV0821, WV0823 for modes and options that do not exist, or values of
+            them.
     """
-    if mode is not None:
-        raise _refused("WV0821", f"has no mode `{mode}`", ("options={...}",))
+    if mode not in (None, CAPTURED):
+        raise _refused("WV0821", f"has no mode `{mode}`", (CAPTURED, "options={...}"))
     chosen = Options.of(options or {}).on(inputs)
     chosen.report(replace_functions(module))
+    finish = _finisher(chosen.rest, captured=mode == CAPTURED)
     compilers = {
-        "fw_compiler": _compiler("forward", chosen),
-        "bw_compiler": _compiler("backward", chosen),
-        "inference_compiler": _compiler("inference", chosen),
+        "fw_compiler": _compiler("forward", chosen, finish),
+        "bw_compiler": _compiler("backward", chosen, finish),
+        "inference_compiler": _compiler("inference", chosen, finish),
     }
     run = aot_autograd(
         **compilers,
@@ -118,16 +124,28 @@ def compile_graph(
     return run(module, inputs)
 
 
-def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
+def _finisher(rest: str, *, captured: bool) -> Callable[..., Any]:
+    """What computes a graph with kernels in it, and ``rest`` what has none."""
+    if rest == EAGER:
+        return _as_it_is
+    from wave_torch.inductor import Generator  # noqa: PLC0415 - slow
+
+    return Generator(captured=captured).compile
+
+
+def _as_it_is(module: fx.GraphModule, *_: object) -> Callable[..., Any]:
+    """What computes a graph as torch does."""
+    return make_boxed_func(module.forward)
+
+
+def _compiler(
+    phase: str, chosen: Options, finish: Callable[..., Any]
+) -> Callable[..., Any]:
     """What AOTAutograd calls with a graph of ops."""
 
     def compile_ops(module: fx.GraphModule, inputs: Sequence[Tensor]) -> Any:
         chosen.report(place(module, phase, chosen.rest, _of_inductor(chosen.rest)))
-        if chosen.rest == EAGER:
-            return make_boxed_func(module.forward)
-        from wave_torch.inductor import compile_fx_inner  # noqa: PLC0415 - slow
-
-        return compile_fx_inner(module, inputs, is_backward=phase == "backward")
+        return finish(module, inputs, phase)
 
     return compile_ops
 

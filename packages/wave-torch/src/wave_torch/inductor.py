@@ -16,8 +16,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._inductor import ir
-from torch._inductor.compile_fx import compile_fx_inner
+from torch._inductor import config, ir
+from torch._inductor.compile_fx import (
+    _graph_counter,  # pyright: ignore[reportPrivateUsage] - graphs have one number each
+    compile_fx_inner,
+    get_static_input_idxs,
+)
+from torch._inductor.cudagraph_utils import BoxedDeviceIndex
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.lowering import (
     add_layout_constraint,
@@ -26,6 +31,7 @@ from torch._inductor.lowering import (
     register_lowering,
 )
 from torch._inductor.select_algorithm import extern_kernels
+from torch._inductor.utils import BoxedBool, count_tangents
 from torch.utils._pytree import tree_map
 
 from wave_kernels import functions
@@ -35,9 +41,48 @@ from wave_torch.ops.registration import NAMESPACE, arguments_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from torch import fx
+
     from wave_torch.ops.row import WaveOp
 
-__all__ = ["compile_fx_inner", "select_decomp_table"]
+__all__ = ["Generator", "select_decomp_table"]
+
+
+class Generator:
+    """Generates code for the graphs of one model: those forward and backward."""
+
+    def __init__(self, *, captured: bool) -> None:
+        """Begin.
+
+        Args:
+            captured: Whether calls are captured in CUDA graphs, and these replayed.
+                Parameters stay where they are, and other arguments are copied; results
+                are overwritten by the next call.
+        """
+        self._captured = captured
+        self._number = next(_graph_counter)
+        self._device = BoxedDeviceIndex(None)
+
+    def compile(
+        self, module: fx.GraphModule, inputs: Sequence[torch.Tensor], phase: str
+    ) -> Any:
+        """What computes a graph of ops; ``phase`` as reports have it."""
+        is_backward = phase == "backward"
+        # What the forward graph saved for this one stays where it is.
+        kept = (
+            range(count_tangents(module)) if is_backward else get_static_input_idxs(0)
+        )
+        with config.patch({"triton.cudagraphs": self._captured}):
+            return compile_fx_inner(
+                module,
+                inputs,
+                cudagraphs=BoxedBool(self._captured),
+                static_input_idxs=[*kept],
+                graph_id=self._number,
+                is_backward=is_backward,
+                is_inference=phase == "inference",
+                boxed_forward_device_index=self._device,
+            )
 
 
 class FunctionCall(ir.FallbackKernel):
