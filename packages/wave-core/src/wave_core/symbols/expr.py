@@ -25,33 +25,24 @@ _SUM = Kind.SUM
 _BOOLEANS = frozenset({Kind.GE, Kind.EQ, Kind.NE, Kind.AND, Kind.OR})
 _SYMBOLS = frozenset({_SYMBOL})
 _KEY, _KIND_OF = operator.attrgetter("key"), operator.attrgetter("kind")
+_TERM_KEY = operator.attrgetter("_key")
+"""The same of what is no sum, without a call."""
 _UNIT = (1,)
 _NOTHING: frozenset[Expr] = frozenset()
 
 
-class Expr:
-    """An immutable integer expression; equal expressions are the same object.
-
-    Attributes:
-        kind: What the node is.
-        args: Child nodes; for a sum its terms, without their coefficients.
-        coeffs: For a sum the non-zero coefficient of each term.
-        const: For a constant its value, for a sum its constant term.
-        name: For a symbol its name.
-        key: Ordering key, the same in every process.
-        nonnegative: True when the value is known to be >= 0 from the structure alone.
-        depth: Levels of nodes below this one.
-    """
+class _Fields:
+    """What an expression has, while it is made: then it becomes an `Expr`."""
 
     __slots__ = (
         "__weakref__",
         "_free",
+        "_key",
         "_text",
         "args",
         "coeffs",
         "const",
         "depth",
-        "key",
         "kind",
         "name",
         "nonnegative",
@@ -62,11 +53,54 @@ class Expr:
     coeffs: tuple[int, ...]
     const: int
     name: str
-    key: tuple[object, ...]
     nonnegative: bool
     depth: int
     _free: frozenset[Expr] | None
+    _key: tuple[object, ...] | None
     _text: str | None
+
+    def __init__(
+        self,
+        kind: Kind,
+        args: tuple[Expr, ...],
+        coeffs: tuple[int, ...],
+        const: int,
+        key: tuple[object, ...] | None,
+        name: str,
+        nonnegative: bool,  # noqa: FBT001 - as above
+        depth: int,
+    ) -> None:
+        self.kind, self.args, self.coeffs, self.const = kind, args, coeffs, const
+        self.name, self.nonnegative, self.depth = name, nonnegative, depth
+        self._key, self._text = key, None
+        self._free = _NOTHING if kind is _CONST else None
+
+
+class Expr(_Fields):
+    """An immutable integer expression; equal expressions are the same object.
+
+    Attributes:
+        kind: What the node is.
+        args: Child nodes; for a sum its terms, without their coefficients.
+        coeffs: For a sum the non-zero coefficient of each term.
+        const: For a constant its value, for a sum its constant term.
+        name: For a symbol its name.
+        nonnegative: True when the value is known to be >= 0 from the structure alone.
+        depth: Levels of nodes below this one.
+    """
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Ordering key, the same in every process."""
+        if self._key is None:  # of a sum: few are ordered among others
+            rows = zip(self.args, self.coeffs, strict=True)
+            keys = tuple([(term.key, coeff) for term, coeff in rows])
+            found = (int(_SUM), keys, self.const)
+            _write(self, "_key", found)
+            return found
+        return self._key
 
     @property
     def free_symbols(self) -> frozenset[Expr]:
@@ -215,33 +249,20 @@ def _make(
     args: tuple[Expr, ...],
     coeffs: tuple[int, ...],
     const: int,
-    key: tuple[object, ...],
+    key: tuple[object, ...] | None,
     *,
     name: str = "",
     nonnegative: bool,
 ) -> Expr:
-    depth = 1
-    for arg in args:
-        depth = max(depth, arg.depth + 1)
+    depth = 1 + max([arg.depth for arg in args]) if args else 1
     if depth > MAX_DEPTH:
         msg = f"expression is nested more than {MAX_DEPTH} levels deep"
         raise SymbolError(msg)
-    node = Expr.__new__(Expr)
-    _write(node, "kind", kind)
-    _write(node, "args", args)
-    _write(node, "coeffs", coeffs)
-    _write(node, "const", const)
-    _write(node, "key", key)
-    _write(node, "name", name)
-    _write(node, "nonnegative", nonnegative)
-    _write(node, "depth", depth)
-    _write(node, "_text", None)
-    free = None
+    node = _Fields(kind, args, coeffs, const, key, name, nonnegative, depth)
+    node.__class__ = Expr
+    assert isinstance(node, Expr), "made so"
     if kind is _SYMBOL:
-        free = frozenset((node,))
-    elif kind is _CONST:
-        free = _NOTHING
-    _write(node, "_free", free)
+        _write(node, "_free", frozenset((node,)))
     return node
 
 
@@ -323,7 +344,6 @@ def _intern_sum(terms: tuple[Expr, ...], coeffs: tuple[int, ...], const: int) ->
     found = TABLE.find(structure)
     if found is not None:
         return found
-    keys = tuple([(t.key, c) for t, c in zip(terms, coeffs, strict=True)])
     nonnegative = const >= 0 and min(coeffs) >= 0 and all(t.nonnegative for t in terms)
     return TABLE.add(
         structure,
@@ -332,7 +352,7 @@ def _intern_sum(terms: tuple[Expr, ...], coeffs: tuple[int, ...], const: int) ->
             terms,
             coeffs,
             const,
-            (int(_SUM), keys, const),
+            None,
             nonnegative=nonnegative,
         ),
     )
@@ -345,7 +365,7 @@ def from_linear(terms: Mapping[Expr, int], const: int) -> Expr:
     """
     kept = [term for term, coeff in terms.items() if coeff]
     if len(kept) > 1:
-        kept.sort(key=_KEY)
+        kept.sort(key=_TERM_KEY)
     return _intern_sum(tuple(kept), tuple([terms[term] for term in kept]), const)
 
 
