@@ -593,3 +593,27 @@ def test_fast_logarithms_are_those_of_the_machine():
     assert {"v_log_f32", "v_mul_f32"} < set(names_of(b))
     assert len(names_of(b)) < 12
     assert "log" not in floats_of("gfx942", fast=False)
+
+
+@pytest.mark.parametrize(("word", "number", "quick"), [
+    ("andi", 63, True), ("andi", (1 << 24) - 1, True), ("andi", 1 << 24, False),
+    ("shrui", 8, True), ("shrui", 7, False), ("shrsi", 8, False), ("shli", 1, False),
+])  # fmt: skip
+@pytest.mark.parametrize("factor", [896, (1 << 24) - 1, 1 << 24 | 1, -3])
+def test_products_of_few_bits_are_quick(word, number, quick, factor):
+    b, (given,) = Builder(), words(1)
+    found = basic(b, "muli", basic(b, word, given, number), factor & 0xFFFFFFFF)
+    assert isinstance(found, Part)
+    quick = quick and 0 <= factor < 1 << 24
+    name = "v_mul_u32_u24" if quick else "v_mul_lo_u32"
+    assert made(b)[-1].name == name
+    wave = Virtual(1, SCALARS).all
+    assert basic(b, "muli", wave, 896) != found
+    assert made(b)[-1].name == "s_mul_i32"
+
+
+def test_few_bits_stay_few_behind_a_shift():
+    b, (given,) = Builder(), words(1)
+    lane = basic(b, "andi", given, 63)
+    basic(b, "muli", basic(b, "shrui", lane, 3), 896)
+    assert made(b)[-1].name == "v_mul_u32_u24"

@@ -74,7 +74,26 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
         return _of_the_wave(b, word, one, two)
     if isinstance(two, int) and word in _SHIFTS:
         return _shifted(b, word, one, two & 0xFFFFFFFF)
+    if word == "muli" and _is_small(b, one) and _is_small(b, two):
+        one, two = (two, one) if is_scalar(two) else (one, two)
+        return b.valu("v_mul_u32_u24", one, two)
     return lanes(b, word, one, two)
+
+
+_SMALL = 24
+"""Bits of the operands of a quick product. Source: CDNA3 ISA, V_MUL_U32_U24."""
+
+
+def _is_small(b: Builder, operand: Operand) -> bool:
+    """Whether a word has no bits but the lowest ones, as a shift or a mask says."""
+    if isinstance(operand, int):
+        return 0 <= operand < 1 << _SMALL
+    row = b.shifted(operand)
+    if row is None or row.how not in ("andi", "shrui"):
+        return False
+    if row.how == "andi":
+        return row.number < 1 << _SMALL
+    return row.number >= 32 - _SMALL or _is_small(b, row.whole)
 
 
 def _of_the_wave(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
