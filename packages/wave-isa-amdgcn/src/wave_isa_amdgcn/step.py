@@ -29,9 +29,11 @@ class Sort(NamedTuple):
     to_lds: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Step:
     """One instruction of a wave, with registers as bits (`registers`).
+
+    Nobody changes one; a frozen one takes three times as long to make.
 
     Attributes:
         name: mnemonic in capitals without ``_E32`` and ``_E64``.

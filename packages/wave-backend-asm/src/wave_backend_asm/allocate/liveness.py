@@ -32,24 +32,34 @@ class Bits:
         first: the bit of the first register, by value.
         owners: the value that each bit belongs to.
         split: values of which some operation touches a part.
+        known: the bits of registers that were asked for, by these.
     """
 
     first: dict[Value, int] = field(default_factory=dict["Value", int])
     owners: list[Value] = field(default_factory=list["Value"])
     split: set[Value] = field(default_factory=set["Value"])
+    known: dict[Part, int] = field(default_factory=dict["Part", int])
 
     def parts(self, parts: Sequence[Part]) -> int:
         """The bits of some registers of values; those of new values come last."""
-        begins, bits = self.first, 0
-        for value, first, width in parts:
-            begin = begins.get(value)
-            if begin is None:
-                begin = begins[value] = len(self.owners)
-                self.owners.extend([value] * value.width)
-            if width != value.width:
-                self.split.add(value)
-            bits |= ((1 << width) - 1) << (begin + first)
+        known, bits = self.known, 0
+        for part in parts:
+            found = known.get(part)
+            if found is None:
+                found = known[part] = self._new(part)
+            bits |= found
         return bits
+
+    def _new(self, part: Part) -> int:
+        """The bits of registers that nobody has asked for."""
+        value, first, width = part
+        begin = self.first.get(value)
+        if begin is None:
+            begin = self.first[value] = len(self.owners)
+            self.owners.extend([value] * value.width)
+        if width != value.width:
+            self.split.add(value)
+        return ((1 << width) - 1) << (begin + first)
 
     def values(self, bits: int) -> list[Value]:
         """Values of which some register is in a set."""

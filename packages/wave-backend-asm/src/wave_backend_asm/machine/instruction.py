@@ -49,9 +49,12 @@ NOWHERE = Source()
 _TO_AGPR = "v_accvgpr_write_b32"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Instruction:
     """One instruction; its text is name, results, operands, modifiers.
+
+    Nobody changes one: another one is made. It is not frozen since so many are made
+    that the time counts, which is three times as long for what is.
 
     Attributes:
         name: the mnemonic.
@@ -87,8 +90,7 @@ class Instruction:
         """Find its registers, which are asked for again and again."""
         defines = tuple([part for part in self.results if isinstance(part, Part)])
         read = [part for part in self.operands if isinstance(part, Part)]
-        object.__setattr__(self, "defines", defines)
-        object.__setattr__(self, "uses", (*read, *self.keeps))
+        self.defines, self.uses = defines, (*read, *self.keeps)
 
     @property
     def copies(self) -> bool:
@@ -195,7 +197,7 @@ _PAIRS = {
 """The one that copies two. Source: CDNA3 ISA, V_MOV_B64."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Copy:
     """Registers that hold what others hold.
 

@@ -39,7 +39,7 @@ _INLINE_FLOATS = frozenset(
 """Source: CDNA3 ISA, "Scalar operands", 240 to 247."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Virtual:
     """Consecutive registers without numbers: a `Value` of the allocator.
 

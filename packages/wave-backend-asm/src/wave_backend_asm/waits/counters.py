@@ -138,6 +138,8 @@ def _pass(state: State, issued: Issued) -> dict[str, int]:
     """Go over one instruction; what it waits for."""
     found: dict[str, int] = {}
     for counter, flight in state.items():
+        if not flight.behind and not flight.most:
+            continue  # nothing is in flight
         needed = _needed(flight, issued, counter)
         if needed is not None:
             found[counter] = needed
@@ -150,13 +152,13 @@ def _pass(state: State, issued: Issued) -> dict[str, int]:
 
 
 def _needed(flight: Flight, issued: Issued, counter: str) -> int | None:
-    if not flight.behind and not flight.most:
-        return None  # nothing is in flight
     step = issued.step
     touched = step.reads | step.writes
     if issued.counter == counter and not (issued.scalar or flight.scalar):
         # One counter fills registers in the order of issue, but for scalar loads.
         touched &= ~(issued.pending & ((1 << SCALAR) - 1)) | step.reads
+    if not issued.demands and issued.groups.left is None:
+        return flight.needed(touched)
     wanted = [flight.needed(touched), _demanded(flight, issued, counter)]
     if issued.groups.left is not None:
         wanted.append(flight.landed(issued.groups.left))
