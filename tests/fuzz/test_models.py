@@ -218,12 +218,13 @@ class Case:
         return [result, *grads, *floats]
 
 
-def check(seed):
+def check(seed, rest="eager"):
     case = Case(seed)
     torch._dynamo.reset()
 
     def compiled(model):
-        return torch.compile(model, backend=compile_graph, dynamic=case.dynamic)
+        more = {"dynamic": case.dynamic, "options": {"rest": rest}}
+        return torch.compile(model, backend=compile_graph, **more)
 
     every = (
         case.outcome(torch.float64),
@@ -253,3 +254,10 @@ def test_models(seed):
 @pytest.mark.parametrize("seed", range(100, 600))
 def test_more_models(seed):
     check(seed)
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("default::DeprecationWarning")  # Inductor's own
+@pytest.mark.parametrize("seed", range(20, 60))
+def test_models_whose_rest_is_inductors(seed):
+    check(seed, "inductor")

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_torch.graphs.nodes import Left, Rule, bound, emit, value_of, why_not
+from wave_torch.graphs.nodes import (
+    Left,
+    Rule,
+    bound,
+    emit,
+    exchange,
+    value_of,
+    why_not,
+)
 
 if TYPE_CHECKING:
     from torch import fx
@@ -36,7 +44,7 @@ def grouped(node: fx.Node) -> fx.Node | Left:
     if b.ndim == 3:
         operands = call["a"], call["b"], starts
         return emit(node, WAVE.grouped_matmul.default, *operands, checked=False)
-    columns = emit(node, ATEN.transpose.int, call["a"], 0, 1)
+    columns = exchange(node, call["a"], 0, 1)
     operands = columns, call["b"], starts
     return emit(node, WAVE.grouped_matmul_weight.default, *operands, checked=False)
 

@@ -129,6 +129,13 @@ def emit(
     return made
 
 
+def exchange(before: fx.Node, operand: fx.Node, dim: int, other: int) -> fx.Node:
+    """An operand with two dims exchanged, by an op that Inductor has."""
+    dims = list(range(value_of(operand).ndim))
+    dims[dim], dims[other] = dims[other], dims[dim]
+    return emit(before, torch.ops.aten.permute.default, operand, dims)
+
+
 def size_of(before: fx.Node, operand: fx.Node, dim: int) -> int | fx.Node:
     """The size of a dimension, as an argument of calls in front of a node.
 

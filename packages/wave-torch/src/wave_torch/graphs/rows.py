@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_torch.graphs.nodes import Left, Rule, arguments_of, emit, value_of, why_not
+from wave_torch.graphs.nodes import (
+    Left,
+    Rule,
+    arguments_of,
+    emit,
+    exchange,
+    value_of,
+    why_not,
+)
 
 if TYPE_CHECKING:
     from torch import fx
@@ -30,9 +38,9 @@ def softmax(node: fx.Node) -> fx.Node | Left:
     if widened:
         x = emit(node, ATEN._to_copy.default, x, dtype=result.dtype)  # noqa: SLF001 - its name
     last = dim in (-1, value.ndim - 1)
-    turned = x if last else emit(node, ATEN.transpose.int, x, dim, -1)
+    turned = x if last else exchange(node, x, dim, -1)
     found = emit(node, torch.ops.wave.softmax.default, turned)
-    return found if last else emit(node, ATEN.transpose.int, found, dim, -1)
+    return found if last else exchange(node, found, dim, -1)
 
 
 ROWS: dict[Any, Rule] = {ATEN._softmax.default: softmax}  # noqa: SLF001 - its name
