@@ -617,3 +617,24 @@ def test_few_bits_stay_few_behind_a_shift():
     lane = basic(b, "andi", given, 63)
     basic(b, "muli", basic(b, "shrui", lane, 3), 896)
     assert made(b)[-1].name == "v_mul_u32_u24"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_three_addends_those_that_shift_alike_come_first(turned):
+    b, given = Builder(), [Virtual(1, SCALARS).all for _ in range(3)]
+    far, near, other = (
+        basic(b, "shli", each, distance)
+        for each, distance in zip(given, (14, 13, 20), strict=True)
+    )
+    found = basic(b, "addi", *([near, other] if turned else [other, near]))
+    found = basic(b, "addi", *([far, found] if turned else [found, far]))
+    b.say("s_setprio", (), (found,))
+    code = without_unread(made(b))[:-1]
+    names = sorted(line.name for line in code)
+    assert names == ["s_add_i32", "s_lshl1_add_u32", "s_lshl_b32", "s_lshl_b32"]
+    values = dict(zip(given, (5, 11, 7), strict=True))
+    for line in code:
+        x, y = (values.get(each, each) for each in line.operands)
+        shifted = {"s_lshl_b32": x << y, "s_lshl1_add_u32": (x << 1) + y}
+        values[line.results[0]] = shifted.get(line.name, x + y)
+    assert values[found] == (5 << 14) + (11 << 13) + (7 << 20)

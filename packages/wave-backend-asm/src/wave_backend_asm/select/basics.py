@@ -97,8 +97,8 @@ def _is_small(b: Builder, operand: Operand) -> bool:
 
 
 def _of_the_wave(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
-    if word == "addi" and (found := _sum_of_shifted(b, one, two)) is not None:
-        return found
+    if word == "addi":
+        return _wave_sum(b, one, two)
     made = b.salu(_SALU[word], one, two)
     if isinstance(two, int) and word in _SHIFTS:
         return b.mark_shifted(made, Shifted(word, one, two & 0xFFFFFFFF))
@@ -106,6 +106,20 @@ def _of_the_wave(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
 
 
 _SHIFTS = ("shli", "shrui", "shrsi", "andi")
+
+
+def _wave_sum(b: Builder, one: Operand, two: Operand) -> Operand:
+    """A sum of the wave; of three, those are added first that one instruction adds."""
+    found = _sum_of_shifted(b, one, two)
+    if found is not None:
+        return found
+    for sum_, other in ((one, two), (two, one)):
+        for side, rest in (b.added(sum_), b.added(sum_)[::-1]):
+            near = side is not None and _sum_of_shifted(b, side, other)
+            if near and rest is not None:
+                return b.mark_added(b.salu("s_add_i32", rest, near), rest, near)
+    return b.mark_added(b.salu("s_add_i32", one, two), one, two)
+
 
 _MOST = 4
 """Distances that a sum of the wave may shift by: S_LSHL4_ADD_U32 is the last."""

@@ -105,6 +105,7 @@ class Builder(Regions[Line]):
         self._uniform: set[Operand] = set()
         self._parts: dict[Operand, tuple[Operand, int]] = {}
         self._shifted: dict[Operand, Shifted] = {}
+        self._added: dict[Operand, tuple[Operand, Operand]] = {}
         self._bounds: dict[tuple[str, Operand], int] = {}
         self._compared: dict[Operand, Compared] = {}
 
@@ -331,6 +332,15 @@ class Builder(Regions[Line]):
     def shifted(self, word: Operand) -> Shifted | None:
         """How a word is made from another one, if it is so."""
         return self._shifted.get(word)
+
+    def mark_added(self, word: Operand, one: Operand, two: Operand) -> Operand:
+        """A word of the wave that is the sum of two."""
+        self._added[word] = one, two
+        return word
+
+    def added(self, word: Operand) -> tuple[Operand | None, Operand | None]:
+        """What a word of the wave is the sum of, if it is so."""
+        return self._added.get(word, (None, None))
 
     # ---- numbers that a word is compared with
 
