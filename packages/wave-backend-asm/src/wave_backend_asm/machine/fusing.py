@@ -50,6 +50,7 @@ _ROWS: dict[tuple[str, str], Row] = {
     ("v_add_u32", "v_lshlrev_b32"): Row("v_add_lshl_u32", at=1),
     ("v_add_u32", "v_add_u32"): Row("v_add3_u32"),
     ("v_xor_b32", "v_add_u32"): Row("v_xad_u32"),
+    ("v_mul_u32_u24", "v_add_u32"): Row("v_mad_u32_u24"),
     ("v_and_b32", "v_or_b32"): Row("v_and_or_b32"),
     ("v_or_b32", "v_or_b32"): Row("v_or3_b32"),
     **{

@@ -39,7 +39,6 @@ _SHORT = frozenset(
     f"v_{name}"
     for name in (
         *("add_u32", "sub_u32", "subrev_u32", "and_b32", "or_b32", "xor_b32"),
-        "mul_u32_u24",
         *("lshlrev_b32", "lshrrev_b32", "ashrrev_i32", "max_i32", "min_i32"),
         *("max_u32", "min_u32", "add_f32", "sub_f32", "mul_f32", "max_f32", "min_f32"),
     )
