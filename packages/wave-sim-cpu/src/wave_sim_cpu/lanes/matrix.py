@@ -77,7 +77,7 @@ def mma(op: Mma, program: Program) -> Step:
         ]
         left, right, added, *scales = values
         a = left.form((row.name, "lhs"), lambda: _wide(lhs, left, wide))
-        b = right.form((row.name, "rhs"), lambda: _wide(rhs, right, wide))
+        b = right.form((row.name, "rhs"), lambda: _columns(_wide(rhs, right, wide)))
         c = added.form((row.name, "acc"), lambda: acc.dense(added.data))
         if factors:
             by_row, by_column = map(_wide, factors, scales, (wide, wide))
@@ -119,6 +119,15 @@ def _factors(op: Mma, row: MatrixInstruction, lanes: int) -> tuple[_Tile, ...]:
 
 def _wide(tile: _Tile, value: Value, dtype: np.dtype[np.generic]) -> Array:
     return tile.dense(value.data.astype(dtype))
+
+
+def _columns(matrices: Array) -> Array:
+    """The same, each column in one piece.
+
+    BLAS adds products in an order that it chooses by how operands lie: so they do in
+    the emulators, whose sums have the same bits then.
+    """
+    return np.ascontiguousarray(matrices.swapaxes(1, 2)).swapaxes(1, 2)
 
 
 _CONTRACTED = (2, 1, None, 2, 1)
