@@ -63,13 +63,13 @@ def shared(requests, monkeypatch, a, b):
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942"])
 def test_narrow_products_are_shared_and_wide_ones_are_not(asked, monkeypatch, target):
     requests = asked(target)
-    one = torch.zeros(1, 4096, dtype=torch.bfloat16)
+    few = torch.zeros(2, 4096, dtype=torch.bfloat16)
     many = torch.zeros(64, 4096, dtype=torch.bfloat16)
     narrow, wide = (
         torch.zeros(columns, 4096, dtype=torch.bfloat16).mT for columns in (512, 12288)
     )
-    assert shared(requests, monkeypatch, one, narrow)
-    assert not shared(requests, monkeypatch, one, wide)
+    assert shared(requests, monkeypatch, few, narrow)
+    assert not shared(requests, monkeypatch, few, wide)
     assert not shared(requests, monkeypatch, many, narrow)
 
 
