@@ -522,23 +522,19 @@ def test_bytes_that_come_together_again_are_the_word():
     assert set(given).isdisjoint(joined(b, kind, turned))
 
 
-def test_upper_halves_are_converted_where_they_are():
+@pytest.mark.parametrize(
+    ("how", "kind", "wide", "names"),
+    [
+        ("extf", Kind("f16", 2), "f32", ["v_cvt_f32_f16", "v_cvt_f32_f16_sdwa"]),
+        ("extsi", Kind("i8", 4), "i32", ["v_bfe_i32"] * 4),
+    ],
+)
+def test_parts_of_words_are_converted_where_they_are(how, kind, wide, names):
     b = Builder()
-    make, name = AsmInstructions(b, "gfx942"), b.of(Kind("f16", 2), words(1))
-    found = make.convert("extf", Kind("f16", 2), "f32", name)
-    for word in b.words(found):
+    make, given = AsmInstructions(b, "gfx942"), b.of(kind, words(1))
+    for word in b.words(make.convert(how, kind, wide, given)):
         b.say("buffer_store_dword", (), (word,))
-    names = ["v_cvt_f32_f16", "v_cvt_f32_f16_sdwa", *["buffer_store_dword"] * 2]
-    assert names_of(b) == names
-
-
-def test_narrow_integers_are_widened_where_they_are():
-    b = Builder()
-    make, name = AsmInstructions(b, "gfx942"), b.of(Kind("i8", 4), words(1))
-    found = make.convert("extsi", Kind("i8", 4), "i32", name)
-    for word in b.words(found):
-        b.say("buffer_store_dword", (), (word,))
-    assert names_of(b) == ["v_bfe_i32"] * 4 + ["buffer_store_dword"] * 4
+    assert names_of(b) == [*names, *["buffer_store_dword"] * len(names)]
 
 
 def known(word, *numbers, fast=True):

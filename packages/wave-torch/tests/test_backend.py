@@ -734,6 +734,11 @@ def test_calls_are_asked_to_be_captured(monkeypatch):
     assert backward["is_backward"]
     assert backward["static_input_idxs"] == [0, 1]
 
+    with config.patch({"triton.cudagraphs": True}):
+        run = torch.compile(model, backend=compile_graph, options=options)
+        near(run(x), model(x))
+    assert told[-1][0]
+
 
 def test_what_runs_as_it_is_has_nothing_to_capture():
     x, w = rand(5, 8), rand(8, 3)

@@ -55,11 +55,12 @@ class Generator:
         """Begin.
 
         Args:
-            captured: Whether calls are captured in CUDA graphs, and these replayed.
-                Parameters stay where they are, and other arguments are copied; results
-                are overwritten by the next call.
+            captured: Whether calls are captured in CUDA graphs, and these replayed, as
+                they also are where Inductor's configuration says so. Parameters stay
+                where they are, and other arguments are copied; results are overwritten
+                by the next call.
         """
-        self._captured = captured
+        self._captured = captured or bool(config.triton.cudagraphs)
         self._number = next(_graph_counter)
         self._device = BoxedDeviceIndex(None)
 

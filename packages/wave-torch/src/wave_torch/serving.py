@@ -163,7 +163,10 @@ class ServedAttention:
     ) -> tuple[torch.Tensor, Any]:
         """Queries by heads, their keys and values in the cache."""
         if layer.is_cross_attention or layer.attn_type.value != "decoder":
-            msg = f"layer {layer.layer_id} is not causal self-attention"
+            msg = (
+                f"layer {layer.layer_id} is not causal self-attention: serve its model"
+                " with another `--attention-backend`"
+            )
             raise NotImplementedError(msg)
         if save_kv_cache and k is not None:
             self.pool.set_kv_buffer(layer, self._slots(forward_batch), k, v)
