@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wave_backend_asm.machine.operands import Operand
     from wave_backend_asm.machine.program import Line
 
-_Register = tuple[Value, int]
+Register = tuple[Value, int]
 
 
 def forwarded(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
@@ -44,7 +44,7 @@ def _homes(lines: Sequence[Line], fixed: Collection[Value]) -> dict[Value, Part]
         if isinstance(line, Copy) and _may_be_home(line)
         if line.operand.value not in fixed
     ]
-    writes = _writes(lines, {each.value for row in copies for each in row})
+    writes = writes_of(lines, {each.value for row in copies for each in row})
     firsts: dict[Value, dict[int, Part]] = {}
     for own, to in copies:
         if writes[own.value, own.first] == 1 and writes[to.value, to.first] == 1:
@@ -83,7 +83,7 @@ def _may_be_home(line: Copy) -> bool:
     )
 
 
-def _writes(lines: Sequence[Line], values: Collection[Value]) -> Counter[_Register]:
+def writes_of(lines: Sequence[Line], values: Collection[Value]) -> Counter[Register]:
     """How often each register of some values is written."""
     return Counter(
         (part.value, number)

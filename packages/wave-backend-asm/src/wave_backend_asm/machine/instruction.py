@@ -99,8 +99,13 @@ class Instruction:
 
     @property
     def early(self) -> bool:
-        """Products write before they have read."""
-        return form_of(self.name).unit == "mfma"
+        """Products write before they have read, as do wide loads for the wave.
+
+        A load that a page is missing for is executed again. Source: LLVM,
+        SMInstructions.td, loads of several words with XNACK.
+        """
+        unit = form_of(self.name).unit
+        return unit == "mfma" or (unit == "smem" and self.defines[0].width > 1)
 
     @property
     def sums(self) -> tuple[Part, ...]:

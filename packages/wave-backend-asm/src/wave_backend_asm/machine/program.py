@@ -22,6 +22,7 @@ from wave_backend_asm.machine.instruction import (
     Source,
 )
 from wave_backend_asm.machine.ordering import Orders
+from wave_backend_asm.machine.scalar_loads import neighbours_together
 from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.machine.unread import without_unread
@@ -81,7 +82,8 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    moved = forwarded(fused(taken(without_unread(lines))), fixed.keys())
+    wanted = neighbours_together(without_unread(lines))
+    moved = forwarded(fused(taken(wanted)), fixed.keys())
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_backend_asm.code import Part
 from wave_backend_asm.codegen.accesses import Address, buffer_address, lds_address
 from wave_backend_asm.codegen.memories import lds_of
 from wave_backend_asm.machine.operands import SCALARS, Operand, Virtual, is_scalar
+from wave_backend_asm.machine.scalar_loads import NUMBERS, scalar_load, widths
 from wave_backend_asm.select.basics import basic, lane_test
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.data import WORD, Datum
@@ -19,9 +21,9 @@ from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 
 if TYPE_CHECKING:
-    from wave_backend_asm.code import Part
     from wave_backend_asm.codegen.emitter import Emitter
     from wave_backend_asm.codegen.memories import Memory
+    from wave_backend_asm.select.builder import Builder
 
 _FLAGS = {"none": "", "nontemporal": " nt", "volatile": " sc0 sc1"}
 """What the language says of an access, and the bits of the instruction."""
@@ -143,7 +145,7 @@ def _loaded(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> list[Dat
     place = _address(emit, memory, piece)
     scalar = _scalar_load(emit, memory, piece, place, flags)
     if scalar is not None:
-        return [Datum(Kind(item, 1), scalar.parts())]
+        return [Datum(Kind(item, piece.count), tuple(scalar))]
     for start, count in _chunks(memory, piece):
         size = count * memory.dtype.bytes
         words = Virtual(-(-size // 4))
@@ -212,21 +214,36 @@ def _buffer(
 
 def _scalar_load(
     emit: Emitter, memory: Memory, piece: Piece, place: Address, flags: str
-) -> Virtual | None:
-    """One integer for all lanes, in a register of the wave; ``None`` where it is none.
+) -> list[Operand] | None:
+    """Words for all lanes, in registers of the wave; ``None`` where they are none.
 
-    What is out of bounds for a load to lanes is so for this one too, and is 0.
+    Of what is out of bounds for a load to lanes, each word is so for this one too, and
+    is 0.
     """
-    one = piece.count == 1 and memory.dtype.is_integer and memory.dtype.bits == WORD
     steady = memory.steady and not flags and emit.loads_scalars
-    if memory.descriptor is None or not (steady and one and is_scalar(place.lane)):
+    word, descriptor = memory.dtype.bits == WORD, memory.descriptor
+    if descriptor is None or not (steady and word and is_scalar(place.lane)):
         return None
-    b, word = emit.b, Virtual(1, SCALARS)
-    offset = basic(b, "addi", basic(b, "addi", place.lane, place.wave), place.immediate)
-    operands = memory.descriptor, b.in_scalar(offset)
-    b.say("s_buffer_load_dword", (word.all,), operands)
+    b, found = emit.b, list[Operand]()
+    base = basic(b, "addi", place.lane, place.wave)
+    for start, width in widths(piece.count):
+        words = Virtual(width, SCALARS)
+        register, number = _in_instruction(b, base, place.immediate + 4 * start)
+        b.say(*scalar_load(words.all, descriptor, register, number))
+        found += words.parts()
     emit.loaded_scalars = True
-    return word
+    return found
+
+
+def _in_instruction(b: Builder, base: Operand, number: int) -> tuple[Part | None, int]:
+    """An offset as a register, if it needs one, and a number."""
+    if isinstance(base, int):
+        number += base
+        if number < NUMBERS:
+            return None, number
+        base, number = b.in_scalar(number), 0
+    assert isinstance(base, Part), "a word of the wave"
+    return base, number
 
 
 def _lds_load(
