@@ -15,6 +15,10 @@ class FakeDistribution:
     name: str
     version: str
 
+    @property
+    def metadata(self):
+        return {"Name": self.name, "Version": self.version}
+
 
 @dataclass(frozen=True)
 class FakeEntryPoint:

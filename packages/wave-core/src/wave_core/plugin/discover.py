@@ -99,7 +99,9 @@ def _info(point: EntryPoint) -> PluginInfo:
     dist = point.dist
     if dist is None:
         return PluginInfo(point.name)
-    return PluginInfo(point.name, dist.name, dist.version)
+    # `dist.name` and `dist.version` would parse all of it once more each.
+    metadata = dist.metadata
+    return PluginInfo(point.name, metadata["Name"], metadata["Version"])
 
 
 def _same_name(info: PluginInfo, other: LoadedPlugin | None) -> PluginError:
