@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     Word = tuple[str, str]
@@ -31,6 +31,8 @@ def leave_to_fuzz(items: Iterable[pytest.Item]) -> None:
     ``covering(1)`` keeps a few combinations in which every value of every argument
     stands, ``covering(2)`` those in which any two values of two arguments meet: what
     two do to each other is seen in the tests, what three do with ``-m fuzz``.
+    ``covering(1, "absent")`` asks that of the values of ``absent`` alone, each beside
+    other values of the other arguments.
     Source: D. R. Kuhn et al., Practical Combinatorial Testing, NIST SP 800-142.
     """
     tests: dict[object, list[pytest.Function]] = defaultdict(list)
@@ -40,16 +42,26 @@ def leave_to_fuzz(items: Iterable[pytest.Item]) -> None:
     for rows in tests.values():
         mark = rows[0].get_closest_marker("covering")
         assert mark is not None, "all tests of one function have its marks"
-        meetings = [_meetings(row, *mark.args) for row in rows]
-        kept = cover(meetings)
+        strength, *names = mark.args
+        meetings = [_meetings(row, strength) for row in rows]
+        kept = cover(meetings, set(names or rows[0].callspec.params))
         for number, row in enumerate(rows):
             if number not in kept:
                 row.add_marker(pytest.mark.fuzz)
 
 
-def cover(rows: Sequence[Meeting]) -> set[int]:
-    """A few rows that have all the meetings that all rows have: most new ones first."""
-    left = set[object]().union(*rows)
+def cover(rows: Sequence[Meeting], arguments: Container[str] | None = None) -> set[int]:
+    """A few rows that have all the meetings that all rows have: most new ones first.
+
+    Args:
+        rows: The meetings of each row.
+        arguments: Only meetings of values of these count; those of all by default.
+    """
+    left = {
+        each
+        for each in set[tuple["Word", ...]]().union(*rows)
+        if arguments is None or all(name in arguments for name, _ in each)
+    }
     seen: Counter[object] = Counter()
     kept: set[int] = set()
     while left:

@@ -19,6 +19,14 @@ def test_few_rows_have_all_that_all_rows_have():
     assert frozenset().union(*(rows[n] for n in kept)) == frozenset().union(*rows)
 
 
+def test_values_of_one_argument_stand_beside_different_ones_of_another():
+    absent, kernels = (("absent", each) for each in "ab"), "xyz"
+    rows = met(*({word, ("kernel", k)} for word in absent for k in kernels))
+    kept = covering.cover(rows, {"absent"})
+    assert len(kept) == 2
+    assert len({word for n in kept for (word,) in rows[n]}) == 4
+
+
 def test_each_test_goes_to_each_of_a_few_places():
     assert covering.cases_of_words(PLACES, set()) == {0, 1, 2}
     assert covering.cases_of_words(PLACES, set().union(*PLACES)) == {0, 1, 2}

@@ -121,11 +121,11 @@ def calls(make, count):
 @pytest.mark.parametrize(
     ("make", "count"),
     [
-        (lds_in_turn, 64),
-        (lds_at_once, 64),
+        (lds_in_turn, 32),
+        (lds_at_once, 32),
         (products_in_products, 16),
-        (sums_of_products, 128),
-        (separate_writes, 64),
+        (sums_of_products, 64),
+        (separate_writes, 32),
     ],
 )
 def test_work_is_in_step_with_the_size(make, count):

@@ -76,7 +76,7 @@ def test_examples_without_a_package(name, absent, build):
     check(PROGRAMS[name], build(PROGRAMS[name], session))
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(1, "absent")
 @pytest.mark.parametrize("absent", WITHOUT)
 @pytest.mark.parametrize("spec", KERNELS, ids=lambda spec: spec.name)
 def test_library_without_a_package(spec, absent):
@@ -97,7 +97,7 @@ def test_examples_without_a_pass(name, disabled, build):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.covering(1)
+@pytest.mark.covering(1, "disabled")
 @pytest.mark.parametrize("disabled", PASSES)
 @pytest.mark.parametrize("spec", KERNELS, ids=lambda spec: spec.name)
 def test_library_without_a_pass(spec, disabled):

@@ -34,7 +34,7 @@ def prepared(session, kernel, disabled):
     return case, replace(case.options, device="sim", disable_passes=(disabled,))
 
 
-@pytest.mark.covering(1)
+@pytest.mark.covering(1, "name")
 @pytest.mark.parametrize("kernel", [spec.name for spec in KERNELS])
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_kernels_are_right_without_an_optional_pass(session, kernel, name):

@@ -58,7 +58,7 @@ TEXTS = {
 }
 """What may be harmless for which reason."""
 
-SAMPLE = 23
+SAMPLE = 47
 """One of so many faults is planted where all are for `-m fuzz`."""
 
 FOUR_WARPS = ("four-stage", "panels", "boxes", "attention-four")

@@ -12,8 +12,8 @@ from test_hazards import COPIES, pipelined
 
 from wave_emulator_ptx import ExecutionError, LaunchOptions, emulate, load, under_way
 
-STEPS = 500
-ROOM = 1 << 17
+STEPS = 250
+ROOM = 1 << 16
 """Bytes that may come on top while a loop goes on: some tens of each step."""
 
 TEXT = (

@@ -14,6 +14,7 @@ def test_every_public_function_is_looked_at():
     }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", CALLS)
 def test_they_stand_where_torch_has_them(name, odd):
