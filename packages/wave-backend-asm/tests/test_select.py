@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from wave_backend_asm.code import Part
+from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
 from wave_backend_asm.machine.operands import (
     SCALARS,
@@ -210,8 +211,47 @@ def test_one_operand_of_all_lies_in_two_registers():
     assert len(lines) == 2 + 4
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_is_made_word_by_word_is_made_side_by_side(turned):
+    """Where each word has one place: it is that of the pair that wants it first."""
+    b, kind = Builder(), Kind("f32", 2)
+    make, given = AsmInstructions(b, "gfx942"), b.of(Kind("f32", 2), words(2))
+    powers = make.apply("exp2", kind, given, fast=True)
+    first = make.apply("mulf", kind, powers, given)
+    one, two = b.words(powers)
+    again = make.apply("addf", kind, b.of(kind, (two, one) if turned else (one, two)),
+                       given)  # fmt: skip
+    b.say("buffer_store_dwordx2", (), (b.together(b.words(first)),))
+    b.say("buffer_store_dwordx2", (), (b.together(b.words(again)),))
+    lines = forwarded(made(b), ())
+    assert not [line for line in lines if isinstance(line, Copy) and not turned]
+    names = [line.name for line in lines if isinstance(line, Instruction)]
+    assert names.count("v_pk_mul_f32") == 1
+    assert names.count("v_pk_add_f32") == 1 - turned
+
+
+def test_what_another_region_makes_word_by_word_is_not_put_side_by_side():
+    b, kind = Builder(), Kind("f32", 2)
+    make, given = AsmInstructions(b, "gfx942"), b.of(Kind("f32", 2), words(2))
+    powers = make.apply("exp2", kind, given, fast=True)
+    with b.region() as inner:
+        make.apply("mulf", kind, powers, given)
+    assert [line.name for line in inner.lines] == ["v_mul_f32"] * 2
+
+
+@pytest.mark.parametrize("count", [1, 8])
+@pytest.mark.parametrize("fast", [False, True])
+def test_once_a_number_is_that_number(count, fast):
+    b, kind = Builder(), Kind("f32", count)
+    make, given = AsmInstructions(b, "gfx942"), b.of(Kind("f32", count), words(count))
+    one = make.constant(1.0, DTYPES["f32"], count)
+    for sides in ((given, one), (one, given)):
+        assert b.words(make.apply("mulf", kind, *sides, fast=fast)) == b.words(given)
+    assert made(b) == []
+
+
 def test_a_number_is_read_by_both_halves():
-    lines, _ = together("addf", (0x3F800000,) * 8, words(8))
+    lines, _ = together("addf", (ONE,) * 8, words(8))
     assert {line.modifiers for line in lines} == {"op_sel_hi:[0,1]"}
 
 

@@ -33,6 +33,7 @@ from wave_backend_asm.waits.issued import NO_GROUPS, Groups
 from wave_core.backends.emission import Kind, Regions
 
 if TYPE_CHECKING:
+    from wave_core.backends.emission.regions import Block
     from wave_core.diagnostics import Location
 
 _SHORT = frozenset(
@@ -107,6 +108,8 @@ class Builder(Regions[Line]):
         self._added: dict[Operand, tuple[Operand, Operand]] = {}
         self._bounds: dict[tuple[str, Operand], int] = {}
         self._compared: dict[Operand, Compared] = {}
+        self._single: dict[Operand, Block[Line]] = {}
+        self._beside: dict[Operand, tuple[Operand, ...]] = {}
 
     # ---- names
 
@@ -232,9 +235,12 @@ class Builder(Regions[Line]):
         keeps: Sequence[Part] = (),
     ) -> Part:
         """An instruction of lanes, whose result is one of theirs."""
+        single = result is None
         result = result or Virtual(1, VECTORS).all
         readable = self.readable(name, operands)
         self.say(name, (result,), readable, modifiers, keeps=keeps)
+        if single:
+            self._single[result] = self.blocks[self.here]
         return result
 
     def readable(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
@@ -298,6 +304,25 @@ class Builder(Regions[Line]):
         part = self.kept(key, lambda: self.moved(words, Virtual(len(words), files)))
         assert isinstance(part, Part), "made so"
         return part
+
+    def may_lie_side_by_side(self, words: Sequence[Operand]) -> bool:
+        """Whether words can be made in registers side by side from the start.
+
+        Each is what one instruction of this region makes, in a register of its own that
+        has no place beside others yet: put `together`, they need no copies.
+        """
+        own, place = self.blocks[self.here], tuple(words)
+        if len({*words}) < len(words):
+            return False
+        return all(
+            self._single.get(each) is own and self._beside.get(each, place) == place
+            for each in words
+        )
+
+    def side_by_side(self, words: Sequence[Operand]) -> Part:
+        """The registers side by side of words that may lie so."""
+        self._beside.update(dict.fromkeys(words, tuple(words)))
+        return self.together(words)
 
     def moved(self, words: Sequence[Operand], result: Virtual) -> Part:
         """Words copied to the registers of a value."""

@@ -15,7 +15,7 @@ from wave_backend_asm.select.conversions import (
 )
 from wave_backend_asm.select.data import WORD, Datum, number_bits, repeated
 from wave_backend_asm.select.doubles import DOUBLES, compared_doubles
-from wave_backend_asm.select.floats import TESTS, floats_of, halves
+from wave_backend_asm.select.floats import ONE, TESTS, floats_of, halves
 from wave_backend_asm.select.functions import function
 from wave_backend_asm.select.integers import (
     compared,
@@ -47,6 +47,15 @@ _SUMS = ("addf", "subf", "mulf")
 _SIGNED = frozenset({"shrsi", "divsi", "remsi", "floordivsi", "maxsi", "minsi", "absi"})
 _UNSIGNED = frozenset({"shrui", "divui", "remui", "maxui", "minui"})
 """Words that read the upper bits of narrow integers."""
+
+
+def _unchanged(word: str, one: Words, two: Words) -> Words | None:
+    """The words that a product with one leaves as they are."""
+    if word != "mulf":
+        return None
+    if {*one} == {ONE}:
+        return two
+    return one if {*two} == {ONE} else None
 
 
 class AsmInstructions:
@@ -111,6 +120,9 @@ class AsmInstructions:
         table = self._floats[fast]
         if kind.item == "f32" and word in table:
             sides = [datum.words for datum in (data * 2)[:2]]
+            same = _unchanged(word, *sides)
+            if same is not None:
+                return same
             pairs = packed(self.b, word, *sides)
             if pairs is not None:
                 return pairs

@@ -62,7 +62,7 @@ def packed(b: Builder, word: str, one: Words, two: Words) -> tuple[Operand, ...]
     """
     if word not in _INSTRUCTIONS or len(one) < 2 or len(one) % 2:
         return None
-    if not (_lie_in_pairs(one, two) and _lie_in_pairs(two, one)):
+    if not (_lie_in_pairs(b, one, two) and _lie_in_pairs(b, two, one)):
         return None
     found: list[Operand] = []
     for start in range(0, len(one), _WIDEST):
@@ -75,24 +75,26 @@ def packed(b: Builder, word: str, one: Words, two: Words) -> tuple[Operand, ...]
     return tuple(found)
 
 
-def _lie_in_pairs(words: Words, others: Words) -> bool:
-    """Whether each two are registers side by side, or all are one operand.
+def _lie_in_pairs(b: Builder, words: Words, others: Words) -> bool:
+    """Whether each two are registers side by side, or may be, or all are one operand.
 
     One operand is put in two registers where enough elements share it and the others
     are no such one.
     """
     if len(set(words)) == 1:
         return len(words) >= _SHARED and len(set(others)) > 1
+    pairs = [words[at : at + 2] for at in range(0, len(words), 2)]
     return all(
-        consecutive(words[at : at + 2], VECTORS) is not None
-        for at in range(0, len(words), 2)
+        consecutive(pair, VECTORS) is not None or b.may_lie_side_by_side(pair)
+        for pair in pairs
     )
 
 
 def _pair(b: Builder, words: Words) -> Operand:
     first = words[0]
     if first != words[1]:
-        return b.together(words)
+        beside = b.may_lie_side_by_side(words)
+        return b.side_by_side(words) if beside else b.together(words)
     if is_inline(first):
         return first
     return b.together(words, SCALARS if is_scalar(first) else VECTORS)

@@ -49,6 +49,8 @@ class _Carried:
                 self._take_mask(b, value, word, keep=keep)
             return
         part = None if keep else consecutive(words, VECTORS)
+        if part is None and not keep and b.may_lie_side_by_side(words):
+            part = b.side_by_side(words)
         if part is not None:
             b.copy(self.values[0].all, part)
             return
