@@ -3,7 +3,7 @@
 ``python compare.py --triton PYTHON [--target gfx942] [--only gemm] [--repeats 5]``;
 ``nox -s peers`` runs it. PYTHON is that of an environment with Triton. Each compilation
 and each launch is a process of its own with a time limit; what compiling costs is asked
-of both sides by turns, in this one run.
+of all sides by turns, in this one run. ``--via asm`` has ours by that backend, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ TARGETS = ("gfx942", "gfx950", "sm_90a")
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, compiled.
+    """One of those compared, compiled.
 
     Attributes:
         title: Whose, and how it was compiled.
@@ -109,13 +109,14 @@ def triton_side(job, target, python, folder):
     return min(sides, key=lambda side: side.found["cycles"]["total"])
 
 
-def wave_side(job, target, preset, folder):
-    """Ours, with nothing set but a preset where one is asked for."""
+def wave_side(job, target, options, folder):
+    """Ours, with nothing set but the preset and the backend that are asked for."""
     row = {
-        "kernel": job.kernel, "shape": job.shape, "target": target, "preset": preset,
+        "kernel": job.kernel, "shape": job.shape, "target": target, "options": options,
     }  # fmt: skip
-    title = f"Wave, preset {preset}" if preset else "Wave"
-    return side_of(title, sys.executable, "wave_code.py", row, folder / "wave")
+    title = ", ".join(["Wave", *(f"{name} {word}" for name, word in options.items())])
+    place = folder / "-".join(["wave", *options.values()])
+    return side_of(title, sys.executable, "wave_code.py", row, place)
 
 
 @contextmanager
@@ -145,19 +146,27 @@ def seconds_of(process):
 
 def alternated(sides, repeats):
     """The median CPU seconds of each side, asked by turns; the first do not count."""
-    with compiling(sides[0]) as one, compiling(sides[1]) as other:
-        both = (one, other)
-        times = [[seconds_of(each) for each in both] for _ in range(repeats + 1)]
+    with ExitStack() as stack:
+        processes = [stack.enter_context(compiling(side)) for side in sides]
+        times = [[seconds_of(each) for each in processes] for _ in range(repeats + 1)]
     return [statistics.median(column) for column in zip(*times[1:], strict=True)]
 
 
-def rows_of(name, target, python, preset, repeats):
+def ways(target, chosen):
+    """The options of each of our sides."""
+    preset = {"preset": chosen.preset} if chosen.preset else {}
+    yield preset
+    if chosen.via and modelled(target):
+        yield preset | {"backend": chosen.via}
+
+
+def rows_of(name, target, chosen):
     """The rows of the table for one kernel on one chip."""
-    job = JOBS[name]
+    job, repeats = JOBS[name], chosen.repeats
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        sides = [wave_side(job, target, preset, folder),
-                 triton_side(job, target, python, folder)]  # fmt: skip
+        sides = [wave_side(job, target, way, folder) for way in ways(target, chosen)]
+        sides.append(triton_side(job, target, chosen.triton, folder))
         seconds = alternated(sides, repeats)
     for side, spent in zip(sides, seconds, strict=True):
         if not side.found:
@@ -193,6 +202,7 @@ def main():
     parser.add_argument("--target", action="append", choices=TARGETS)
     parser.add_argument("--only", action="append", choices=tuple(JOBS))
     parser.add_argument("--preset", help="for ours; none by default")
+    parser.add_argument("--via", help="a backend for AMD that has a row of its own")
     parser.add_argument("--repeats", type=int, default=5)
     chosen = parser.parse_args()
     table = Table(*TITLES, title="by the emulator's model; no GPU", box=None)
@@ -200,10 +210,7 @@ def main():
     for name in chosen.only or JOBS:
         for target in chosen.target or TARGETS:
             try:
-                rows = rows_of(
-                    name, target, chosen.triton, chosen.preset, chosen.repeats
-                )
-                for row in rows:
+                for row in rows_of(name, target, chosen):
                     table.add_row(*row)
             except Failed as reason:
                 failed = True

@@ -1,8 +1,8 @@
 """Code objects of Wave, as ``wave compile KERNEL --target T --shape S`` makes them.
 
-``python wave_code.py FILE DIR``: as `triton_code`, of a row of `rows.Ours`. Nothing but
-the kernel, its sizes and the target is given, and a preset where the row has one; no
-cache takes part.
+``python wave_code.py FILE DIR``: as `triton_code`, of a kernel of ours. Nothing but its
+name, its sizes and the target is given, and what options the row has; no cache takes
+part.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def main():
 
     def compile_once(form=code):
         case = make_case(factory, row["kernel"], row["shape"], {}, row["target"])
-        options = replace(case.options, preset=row["preset"] or case.options.preset)
-        found = emit(options, case.kernel, form, session)
+        found = emit(
+            replace(case.options, **row["options"]), case.kernel, form, session
+        )
         assert not found.cached, "each compilation is whole"
         return found.files
 
