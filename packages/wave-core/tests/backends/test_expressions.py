@@ -143,6 +143,19 @@ def test_what_a_loop_does_not_change_is_computed_before_it():
         assert code.signed(indices.number(X // 5 + P * 3)) == [27]
 
 
+@pytest.mark.parametrize("turn", [0, 1, 7])
+@pytest.mark.parametrize("more", [0, 4096])
+def test_a_constant_inside_a_remainder_is_not_taken_out_and_added_again(turn, more):
+    """As the place of the next buffer in a loop: the sum of two terms is one sum."""
+    code, indices = bound({P: 5}, 32, facts_of())
+    with code.region():
+        indices.bind(X, code.name(I32, [turn]), 32, code.level)
+        found = indices.number(P * 16 + 8192 * ((X + 1) % 2) + more)
+        assert code.signed(found) == [80 + 8192 * ((turn + 1) % 2) + more]
+    # X + 1, and what the terms add up to.
+    assert code.words.count("addi") == 2 + bool(more)
+
+
 @pytest.mark.parametrize("factor", [64, 100, 2**20])
 def test_a_quotient_by_a_multiple_needs_32_bits(factor):
     """Where they hold the quotient by the factor, and what is left of the divisor."""

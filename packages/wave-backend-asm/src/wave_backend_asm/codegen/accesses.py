@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.select.conversions import chosen
 from wave_core.backends.emission.steps import split_piece
-from wave_core.symbols import Expr, constant
+from wave_core.symbols import Expr, constant, split_remainders
 
 if TYPE_CHECKING:
     from wave_backend_asm.codegen.emitter import Emitter
@@ -95,7 +95,7 @@ def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int, int]:
         The rest; what of the constant does not fit a field of an instruction; and what
         does, so that neighbours share the others.
     """
-    number, _ = offset.linear()
+    number, _ = split_remainders(offset)
     rest = offset - number
     if number <= 0 or not emit.indices.within_loops().prove_nonnegative(rest):
         return offset, 0, 0

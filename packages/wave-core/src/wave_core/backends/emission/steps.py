@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from wave_core.symbols import Expr, constant
+from wave_core.symbols import Expr, constant, split_remainders
 
 if TYPE_CHECKING:
     from wave_core.backends.emission.accesses import Piece
@@ -55,4 +55,4 @@ def _moving(emit: Emission, offset: Expr) -> Expr:
     for term, factor in offset.linear()[1]:
         if all(symbol in counters for symbol in term.free_symbols):
             found = found + term * factor
-    return found
+    return found - split_remainders(found)[0]
