@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.allocate.pressure import NoRoomError
+from wave_backend_asm.machine import program
 from wave_backend_asm.machine.effects import effects_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
 from wave_backend_asm.machine.operands import SCALARS, Virtual
 from wave_backend_asm.machine.prices import price_of
 from wave_backend_asm.machine.program import assembled_program
 from wave_backend_asm.machine.together import grouped, is_fixed
+from wave_backend_asm.order.listing import Listing
 from wave_backend_asm.order.nodes import Needs, Node, Price, needs_of
 
 AT, QUAD, MASK = Virtual(), Virtual(4, SCALARS), Virtual(2, SCALARS)
@@ -185,6 +188,29 @@ def test_registers_of_waves_that_lds_keeps_away_are_free():
     )
     assert Budget.of_waves(7).vector < made.allocation.vectors
     assert made.allocation.vectors <= Budget.of_waves(2).vector
+
+
+def test_a_little_less_room_is_tried_before_much_less(monkeypatch):
+    """Tuples leave holes; an order for three quarters of the registers hides less."""
+    asked, refused = [], []
+    within, allocate = Listing.within, program.allocate
+
+    def without_room(blocks, *rest):
+        if len(refused) < 3:
+            refused.append(blocks)
+            raise NoRoomError(*[None] * 3)
+        return allocate(blocks, *rest)
+
+    monkeypatch.setattr(NoRoomError, "__init__", lambda *_: None)
+    monkeypatch.setattr(program, "allocate", without_room)
+    monkeypatch.setattr(
+        Listing, "within", lambda own, given: asked.append(given) or within(own, given)
+    )
+    made = assembled_program(
+        [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1, 2), {}
+    )
+    assert [row.vectors for row in asked] == [240, 224, 205, 192]
+    assert made.allocation.vectors <= 192
 
 
 @pytest.mark.parametrize("vectors", [8, 16, 32])

@@ -28,7 +28,7 @@ Operation: TypeAlias = Instruction | Copy
 Group: TypeAlias = tuple[Operation, ...]
 
 
-_PARTS = (16, 4)
+_PARTS = (16, 8, 5, 4)
 """The parts of the registers that are left free, one try after the other."""
 
 
