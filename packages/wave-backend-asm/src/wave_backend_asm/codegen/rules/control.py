@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.machine.instruction import Label
+from wave_backend_asm.code import Part
+from wave_backend_asm.machine.instruction import Instruction, Label
 from wave_backend_asm.machine.operands import SCALARS, VECTORS, Operand, Virtual
 from wave_backend_asm.select.builder import consecutive
 from wave_backend_asm.select.data import Datum
@@ -16,9 +17,8 @@ from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
 from wave_core.symbols import as_expr, symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
-    from wave_backend_asm.code import Part
     from wave_backend_asm.codegen.emitter import Emitter
     from wave_backend_asm.machine.program import Line
     from wave_backend_asm.select.builder import Builder
@@ -59,6 +59,11 @@ class _Carried:
             return
         for own, word in zip(self.words, words, strict=True):
             b.say("v_mov_b32", (own,), (word,), keeps=(own,))
+
+    def move(self, b: Builder, words: tuple[Operand, ...]) -> None:
+        """Hold other words, in registers of its own: no copy that may be left out."""
+        for own, word in zip(self.words, words, strict=True):
+            b.say("v_mov_b32", (own,), (word,))
 
     def _take_mask(
         self, b: Builder, value: Virtual, word: Operand, *, keep: bool
@@ -154,22 +159,57 @@ def _carry(
 ) -> None:
     """Hold the values of the next iteration, all at once.
 
-    What another of them holds is saved first, for it may be overwritten before.
+    What another of them holds is saved first, for it may be overwritten before. It is
+    saved where the iteration begins if it is overwritten by what memory gives: that
+    may come there then without a copy that waits for it.
     """
-    held = {value for each in carried for value in each.values}
+    held: dict[Hashable, int] = {
+        value: at for at, each in enumerate(carried) for value in each.values
+    }
+    following = [b.words(name) for name in names]
+    loaded = _loaded(b.blocks[b.here].lines)
     found: list[tuple[Operand, ...]] = []
-    for each, name in zip(carried, names, strict=True):
-        words = b.words(name)
-        if words != each.words and any(
-            w[0] in held for w in words if isinstance(w, tuple)
-        ):
-            saved = _Carried(Datum(each.kind, words))
-            saved.take(b, words, keep=False)
-            words = saved.words
-        found.append(words)
+    for each, words in zip(carried, following, strict=True):
+        others = {
+            held[word.value]
+            for word in words
+            if isinstance(word, Part) and word.value in held
+        }
+        if words == each.words or not others:
+            found.append(words)
+            continue
+        early = all(_all_of(following[other], loaded) for other in others)
+        found.append(_saved(b, Datum(each.kind, words), early=early))
     for each, words in zip(carried, found, strict=True):
         if words != each.words:
             each.take(b, words, keep=keep)
+
+
+def _saved(b: Builder, datum: Datum, *, early: bool) -> tuple[Operand, ...]:
+    """Words in registers of their own, which hold them here or from the start on."""
+    saved = _Carried(datum)
+    if early:
+        with b.region() as block:
+            saved.move(b, datum.words)
+        b.blocks[b.here].lines[:0] = block.lines
+    else:
+        saved.take(b, datum.words, keep=False)
+    return saved.words
+
+
+def _loaded(lines: Sequence[Line]) -> set[Hashable]:
+    """What lines load from memory to lanes."""
+    return {
+        part.value
+        for line in lines
+        if isinstance(line, Instruction) and line.name.startswith("buffer_load_")
+        for part in line.defines
+    }
+
+
+def _all_of(words: tuple[Operand, ...], values: set[Hashable]) -> bool:
+    """Whether words are all registers of some values."""
+    return all(isinstance(word, Part) and word.value in values for word in words)
 
 
 def _close_loop(
