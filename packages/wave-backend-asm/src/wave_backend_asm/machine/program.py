@@ -12,6 +12,7 @@ from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.ahead import ahead
+from wave_backend_asm.machine.branches import behind_branches
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.fusing import fused
 from wave_backend_asm.machine.instruction import (
@@ -83,7 +84,7 @@ def assembled_program(
         NoRoomError: values do not fit the registers.
     """
     wanted = neighbours_together(without_unread(lines))
-    moved = forwarded(fused(taken(wanted)), fixed.keys())
+    moved = behind_branches(forwarded(fused(taken(wanted)), fixed.keys()))
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
