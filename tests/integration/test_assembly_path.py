@@ -14,7 +14,11 @@ from typer.testing import CliRunner
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 import workspace
+from wave_backend_asm import backend
 from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.assemble.apart import Assembler
+from wave_backend_asm.assemble.document import document
+from wave_backend_asm.assemble.serve import CODE
 from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen import module
 from wave_core.cli.app import app
@@ -35,6 +39,28 @@ GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 def session():
     config, points = Config(cache=False), workspace.plugins()
     return Session(config=config, entry_points=points, announce=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def assembler():
+    found = Assembler()
+    yield found
+    found.close()
+
+
+@pytest.fixture(autouse=True)
+def same_as_llvm(assembler, monkeypatch):
+    """What LLVM refuses in a kernel's text, or encodes otherwise, fails here."""
+    encoded = backend.encoded
+
+    def compared(kernel):
+        request = json.dumps([document(kernel), kernel.chip]).encode()
+        found = encoded(kernel)
+        assert found is not None
+        assert CODE + found == assembler.ask(request, 60, 8192)
+        return found
+
+    monkeypatch.setattr(backend, "encoded", compared)
 
 
 def checked(session, name, chip, settings=None, sizes=None, **options):

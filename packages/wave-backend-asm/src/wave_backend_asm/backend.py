@@ -11,6 +11,7 @@ from wave_backend_asm.assemble.apart import Assembler
 from wave_backend_asm.assemble.by_hand import OPTION, checked, refused
 from wave_backend_asm.assemble.messages import AssemblerError
 from wave_backend_asm.codegen.module import Generated, generate
+from wave_backend_asm.encode.kernel import encoded
 from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
 from wave_core.compile.dump import Dumps
@@ -29,10 +30,14 @@ if TYPE_CHECKING:
 
 
 class AsmBackend:
-    """Selects and allocates within the process, and assembles in one of its own."""
+    """Selects, allocates and encodes within the process.
+
+    What it does not encode itself, and texts of users, LLVM assembles in a process of
+    its own.
+    """
 
     def __init__(self) -> None:
-        """The process is started when something is compiled."""
+        """The process is started when something is assembled."""
         self.assembler = Assembler()
 
     def versions(self) -> Mapping[str, str]:
@@ -40,8 +45,7 @@ class AsmBackend:
         return versions()
 
     def prepare(self) -> None:
-        """Start the assembler's process."""
-        self.assembler.start()
+        """Nothing: code is encoded here, and LLVM is asked for what is not."""
 
     def check(self, lowered: Any, target: Target) -> None:
         """Refuse a kernel that needs more LDS than the chip has."""
@@ -76,10 +80,9 @@ class AsmBackend:
         if form == "metrics":
             found = measure(text, graph.name, target).to_json()
             return {f"{graph.name}.metrics.json": json.dumps(found).encode()}
-        data, lds = (
-            self._assembled(text, graph, target, given),
-            rounded_lds_bytes(graph),
-        )
+        ours = None if by_hand is not None else encoded(code.kernel)
+        data = ours or self._assembled(text, graph, target, given)
+        lds = rounded_lds_bytes(graph)
         if by_hand is not None:
             lds = checked(data, code.kernel, graph, target).group_segment_fixed_size
         manifest = _manifest(code, graph, target, data, lds)

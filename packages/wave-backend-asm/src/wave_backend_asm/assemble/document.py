@@ -114,13 +114,17 @@ def document(kernel: Kernel) -> str:
     lines = [
         *_files(kernel.files or {}),
         ".text", f".globl {name}", ".p2align 8", f".type {name},@function", f"{name}:",
-        *kernel.begins, *kernel.start.prologue(),
-        *kernel.code,
+        *body(kernel),
         f"{end}:", f".size {name}, {end}-{name}",
         *_descriptor(kernel),
         *_metadata(kernel),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def body(kernel: Kernel) -> Sequence[str]:
+    """All lines of its code, from the first on."""
+    return (*kernel.begins, *kernel.start.prologue(), *kernel.code)
 
 
 def _files(files: Mapping[int, str]) -> list[str]:
