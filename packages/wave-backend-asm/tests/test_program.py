@@ -289,6 +289,71 @@ def test_numbers_of_two_words_are_computed_by_the_wave(word, coded):
             assert found[0] == want, (one, two)
 
 
+def of_lanes(number, turned, reads):
+    """What 64 lanes have and a number of 64 bits, or the same of the wave, added up."""
+    pointers, place, own = Virtual(4, SCALARS), Virtual(), Virtual(2)
+    first, second = (pointers.all._replace(first=at, width=2) for at in (0, 2))
+    b = Builder()
+    b.say("s_load_dwordx4", (pointers.all,), (ARGUMENTS.all, 0))
+    b.say("v_lshlrev_b32", (place.all,), (3, ITEM.all))
+    b.say("global_load_dwordx2", (own.all,), (place.all, first))
+    low, high = number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF
+    other = (low, high)
+    if reads:
+        pair = Virtual(2, SCALARS)
+        b.say("s_mov_b32", (pair.parts()[0],), (low,))
+        b.say("s_mov_b32", (pair.parts()[1],), (high,))
+        other = pair.parts()
+    sides = [own.parts(), other]
+    found = wide(b, "addi", *(reversed(sides) if turned else sides))
+    b.say("global_store_dwordx2", (), (place.all, b.together(found), second))
+    b.say("s_endpgm")
+    return b.blocks[0].lines
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize(
+    "number", [64, 65, -16, -17, 2**32 - 1, 2**63 - 1]
+)
+def test_lanes_add_numbers_of_two_words(chip, reads, number):
+    given = np.resize(np.array([*EDGES, *range(-40, 40)], np.int64), 64)
+    for turned in (False, True):
+        found = np.zeros(64, np.int64)
+        code = load(code_of(of_lanes(number, turned, reads), chip)[1])
+        assert emulate(code, (given, found), grid=(1, 1, 1)).reports == ()
+        with np.errstate(over="ignore"):
+            assert (found == given + np.int64(number)).all()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("number", "first", "pairs"), [
+    (0, 0, 2), (0xFFFFFFFF, 0, 2), (-1, 0, 2), (1, 0, 0), (0x3F800000, 0, 0),
+    (0, 1, 1), (0x80000000, 0, 0),
+])  # fmt: skip
+def test_numbers_of_two_registers_are_moved_at_once(chip, number, first, pairs):
+    """Where both are what the instruction makes of it, and begin at an even one."""
+    pointers, place, quad = Virtual(2, SCALARS), Virtual(), Virtual(6)
+    words = quad.parts()[first : first + 4]
+    lines = [
+        Instruction("s_load_dwordx2", (pointers.all,), (ARGUMENTS.all, 0)),
+        Instruction("v_lshlrev_b32", (place.all,), (4, ITEM.all)),
+        *[Instruction("v_mov_b32", (word,), (number,)) for word in words],
+        *[
+            Instruction("global_store_dword", (), (place.all, word, pointers.all),
+                        f"offset:{4 * at}")
+            for at, word in enumerate(words)
+        ],
+        Instruction("s_endpgm"),
+    ]  # fmt: skip
+    made, data = code_of(lines, chip)
+    assert " ".join(made.lines).count("v_mov_b64 ") == pairs
+    found = np.full((64, 4), 7, np.uint32)
+    other = np.zeros(1, np.uint32)
+    assert emulate(load(data), (found, other), grid=(1, 1, 1)).reports == ()
+    assert (found == number & 0xFFFFFFFF).all()
+
+
 def test_a_mask_is_not_made_between_a_sum_and_its_carry():
     """It is made behind neither: it reads what the second half writes."""
     pair, mask, other = (Virtual(2, SCALARS) for _ in range(3))

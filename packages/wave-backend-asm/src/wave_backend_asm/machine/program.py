@@ -24,6 +24,7 @@ from wave_backend_asm.machine.instruction import (
 )
 from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.scalar_loads import neighbours_together
+from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.machine.unread import without_unread
@@ -183,7 +184,7 @@ def _instructions(
             code.append(operation)
         elif not found.idle(operation):
             code += operation.instructions(found.places)
-    return code
+    return in_pairs(code, found.places)
 
 
 def _marks(label: Label | None) -> list[str]:
