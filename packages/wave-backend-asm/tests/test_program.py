@@ -313,9 +313,7 @@ def of_lanes(number, turned, reads):
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("reads", [False, True])
-@pytest.mark.parametrize(
-    "number", [64, 65, -16, -17, 2**32 - 1, 2**63 - 1]
-)
+@pytest.mark.parametrize("number", [64, 65, -16, -17, 2**32 - 1, 2**63 - 1])
 def test_lanes_add_numbers_of_two_words(chip, reads, number):
     given = np.resize(np.array([*EDGES, *range(-40, 40)], np.int64), 64)
     for turned in (False, True):

@@ -674,3 +674,51 @@ def test_of_three_addends_those_that_shift_alike_come_first(turned):
         shifted = {"s_lshl_b32": x << y, "s_lshl1_add_u32": (x << 1) + y}
         values[line.results[0]] = shifted.get(line.name, x + y)
     assert values[found] == (5 << 14) + (11 << 13) + (7 << 20)
+
+
+I64 = Kind("i64", 1)
+
+
+def added(b, one, two):
+    """The words of a sum of 64 bits."""
+    make = AsmInstructions(b, "gfx942")
+    return b.words(make.apply("addi", I64, b.of(I64, one), b.of(I64, two)))
+
+
+@pytest.mark.parametrize(("two", "names", "operand"), [
+    ((64, 0), [], 64), ((0xFFFFFFF0, 0xFFFFFFFF), [], -16), ((0, 0), [], 0),
+    ((65, 0), ["v_mov_b32"] * 2, None), ((0xFFFFFFFF, 0), ["v_mov_b32"] * 2, None),
+    ((ONE, 0), ["v_mov_b32"] * 2, None), ((0xFFFFFFF0, 0), ["v_mov_b32"] * 2, None),
+])  # fmt: skip
+@pytest.mark.parametrize("turned", [False, True])
+def test_lanes_add_64_bits_by_one_instruction(two, names, operand, turned):
+    """A number that is no word of the code is an operand; a float is no such one."""
+    b, given = Builder(), words(2)
+    added(b, *((two, given) if turned else (given, two)))
+    *first, line = [each for each in made(b) if isinstance(each, Instruction)]
+    assert [each.name for each in first] == names
+    assert line.name == "v_lshl_add_u64"
+    if operand is not None:
+        assert line.operands == (given[0].value.all, 0, operand)
+
+
+def test_lanes_add_what_the_wave_has_as_it_is():
+    b, wave = Builder(), Virtual(2, SCALARS)
+    for sides in ((words(2), wave.parts()), (wave.parts(), words(2))):
+        added(b, *sides)
+        assert made(b)[-1].operands[1:] == (0, wave.all)
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_of_a_sum_of_64_bits_the_lower_word_is_made_alone(wanted):
+    """Where nobody wants the upper one."""
+    b, (one, two) = Builder(), (words(2), words(2))
+    make, pair = AsmInstructions(b, "gfx942"), added(b, one, two)
+    total = b.of(I64, added(b, pair, (5, 0)))
+    low = b.words(make.convert("trunci", I64, "i32", total))
+    b.say("buffer_store_dword", (), low)
+    if wanted:
+        b.say("buffer_store_dword", (), (b.words(total)[1],))
+    left = [line.name for line in without_unread(made(b))[: -1 - wanted]]
+    pairs = ["v_lshl_add_u64"] * 2 if wanted else []
+    assert left == [*pairs, "v_add_u32", "v_add_u32"]

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.code import Part
-from wave_backend_asm.machine.instruction import Instruction
 from wave_backend_asm.machine.operands import signed
 
 if TYPE_CHECKING:
+    from wave_backend_asm.machine.instruction import Instruction
     from wave_backend_asm.machine.operands import Places
 
 
@@ -30,9 +30,7 @@ def in_pairs(code: Sequence[Instruction], places: Places) -> list[Instruction]:
     return found
 
 
-def _both(
-    one: Instruction, two: Instruction, places: Places
-) -> Instruction | None:
+def _both(one: Instruction, two: Instruction, places: Places) -> Instruction | None:
     """What moves a number to the registers of two; ``None`` where nothing does."""
     if one.name != "v_mov_b32" or two.name != "v_mov_b32":
         return None

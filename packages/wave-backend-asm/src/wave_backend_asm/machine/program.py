@@ -22,9 +22,9 @@ from wave_backend_asm.machine.instruction import (
     Label,
     Source,
 )
+from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.scalar_loads import neighbours_together
-from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.machine.unread import without_unread

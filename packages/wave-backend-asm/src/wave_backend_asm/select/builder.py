@@ -108,6 +108,7 @@ class Builder(Regions[Line]):
         self._added: dict[Operand, tuple[Operand, Operand]] = {}
         self._bounds: dict[tuple[str, Operand], int] = {}
         self._compared: dict[Operand, Compared] = {}
+        self._low: dict[Operand, tuple[Operand, Operand]] = {}
         self._single: dict[Operand, Block[Line]] = {}
         self._beside: dict[Operand, tuple[Operand, ...]] = {}
 
@@ -365,6 +366,15 @@ class Builder(Regions[Line]):
     def added(self, word: Operand) -> tuple[Operand | None, Operand | None]:
         """What a word of the wave is the sum of, if it is so."""
         return self._added.get(word, (None, None))
+
+    def mark_low(self, word: Operand, one: Operand, two: Operand) -> Operand:
+        """The lower word of a sum of 64 bits, and those of its sides."""
+        self._low[word] = one, two
+        return word
+
+    def low(self, word: Operand) -> tuple[Operand, Operand] | None:
+        """The lower words that one is the sum of, if it is so."""
+        return self._low.get(word)
 
     # ---- numbers that a word is compared with
 

@@ -14,6 +14,7 @@ from wave_backend_asm.select.long_conversions import (
     integer_of,
     single_of,
 )
+from wave_backend_asm.select.pairs import low_alone
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
@@ -86,6 +87,7 @@ def _to_integer(
 def _integer(b: Builder, word: str, bits: int, after: int, value: Words) -> Words:
     low = value[0]
     if word == "trunci":
+        low = low_alone(b, low)
         return (truncated_to_truth(b, low),) if after == 1 else (low,)
     signed = word == "extsi"
     if bits == 1:
