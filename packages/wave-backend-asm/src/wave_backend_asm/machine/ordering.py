@@ -8,7 +8,6 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.liveness import Flow, backwards, most_live
-from wave_backend_asm.allocate.webs import webs_of
 from wave_backend_asm.machine.effects import effects_of
 from wave_backend_asm.machine.instruction import Copy, Instruction
 from wave_backend_asm.machine.names import Names
@@ -19,10 +18,10 @@ from wave_backend_asm.order.nodes import NOTHING, Node, Price
 from wave_backend_asm.order.room import Limits, Region
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from wave_backend_asm.allocate.budget import Budget
-    from wave_backend_asm.code import Value
+    from wave_backend_asm.allocate.webs import Web
 
 Operation: TypeAlias = Instruction | Copy
 Group: TypeAlias = tuple[Operation, ...]
@@ -42,7 +41,7 @@ class Orders:
 
     def __init__(
         self, blocks: Sequence[Sequence[Operation]], flow: Flow, chip: str,
-        budget: Budget, spread: Collection[Value], fixed: Collection[Value],
+        budget: Budget, webs: Sequence[Web],
     ) -> None:  # fmt: skip
         """The order that was given.
 
@@ -51,12 +50,10 @@ class Orders:
             flow: what is live in them.
             chip: ``gfx942`` or ``gfx950``.
             budget: registers of a wave.
-            spread: values of lanes that may live in AGPRs, too.
-            fixed: values whose registers are given.
+            webs: values that can have the same registers.
         """
         self._blocks, self._flow = blocks, flow
         self._chip, self._budget = chip, budget
-        webs = webs_of(flow, dict.fromkeys(flow.bits.first, ()), fixed, spread)
         self._names = Names(webs, flow.bits)
         self._scalars, vectors = most_live(flow)
         self._fits = vectors <= budget.vector

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.allocate.pressure import NoRoomError
 from wave_backend_asm.allocate.registers import Allocation, allocate
+from wave_backend_asm.allocate.webs import webs_of
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
+from wave_backend_asm.machine.addends import added_to_others
 from wave_backend_asm.machine.ahead import ahead
 from wave_backend_asm.machine.branches import behind_branches
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.fusing import fused
+from wave_backend_asm.machine.in_place import in_place
 from wave_backend_asm.machine.instruction import (
     NOWHERE,
     Copy,
@@ -34,6 +37,7 @@ from wave_backend_asm.waits.issued import Run
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.budget import Budget
     from wave_backend_asm.allocate.files import Place
+    from wave_backend_asm.allocate.webs import Web
 
 Line: TypeAlias = Instruction | Copy | Label
 
@@ -85,7 +89,8 @@ def assembled_program(
         NoRoomError: values do not fit the registers.
     """
     wanted = neighbours_together(without_unread(lines))
-    moved = behind_branches(forwarded(fused(taken(wanted)), fixed.keys()))
+    joined = in_place(fused(taken(wanted)), fixed.keys())
+    moved = behind_branches(forwarded(joined, fixed.keys()))
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
@@ -119,13 +124,19 @@ class _Placed:
 
 def _placed(
     stretches: Sequence[_Stretch], chip: str, budget: Budget,
-    fixed: Mapping[Value, Place], spread: Collection[Value],
+    fixed: Mapping[Value, Place], spread: set[Value],
 ) -> _Placed:  # fmt: skip
     """A better order, if it fits and as many waves do; else the one that was given."""
     blocks = _blocks(stretches)
     used = _used(blocks, fixed)
+    flow = Flow.of(blocks)
+    webs = _webs(flow, used, spread)
+    if values := _without_copies(stretches, webs):
+        blocks, spread = _blocks(stretches), spread - values
+        flow = Flow.of(blocks)
+        webs = _webs(flow, used, spread)
     given = [each.operations for each in stretches]
-    orders = Orders(given, Flow.of(blocks), chip, budget, spread, used)
+    orders = Orders(given, flow, chip, budget, webs)
     for better in orders.tries():
         pairs = zip(stretches, better, strict=True)
         changed = [_Stretch(each.label, operations) for each, operations in pairs]
@@ -137,6 +148,21 @@ def _placed(
         if found.vectors <= orders.alike:
             return _Placed(changed, moved, found)
     return _Placed(stretches, blocks, allocate(blocks, budget, used, spread))
+
+
+def _webs(flow: Flow, fixed: Collection[Value], spread: set[Value]) -> list[Web]:
+    """Values that can have the same registers, wherever they live."""
+    return webs_of(flow, dict.fromkeys(flow.bits.first, ()), fixed, spread)
+
+
+def _without_copies(stretches: Sequence[_Stretch], webs: Sequence[Web]) -> set[Value]:
+    """Leave out copies that products need not have; the values that these take."""
+    of = {value: web for web in webs for value in web.values}
+    values: set[Value] = set()
+    for each in stretches:
+        each.operations, taken = added_to_others(each.operations, of)
+        values |= taken
+    return values
 
 
 def _used(blocks: Sequence[Block], fixed: Mapping[Value, Place]) -> dict[Value, Place]:
