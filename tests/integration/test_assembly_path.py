@@ -128,6 +128,14 @@ def test_pages_of_a_buffer_are_added_by_the_wave(session):
 SCHEDULES = ("prefetch", "four-stage", "modulo", "fetch-ahead")
 
 
+def test_offsets_in_lds_are_in_the_instructions(session):
+    """Their registers may hold less than 0, where what is swizzled begins."""
+    text = assembly(session, "attention", "gfx950", {})
+    offsets = re.findall(r"ds_read_b64_tr_b16 .*\boffset:(\d+)", text)
+    assert max(map(int, offsets)) >= 1 << 14
+    assert not re.search(r"v_add_u32 v\d+, 0x[0-9a-f]{4},", text)
+
+
 @pytest.mark.covering(1)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("schedule", SCHEDULES)

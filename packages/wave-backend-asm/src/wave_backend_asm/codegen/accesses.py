@@ -81,11 +81,16 @@ def _may_be_of_the_wave(memory: Memory, piece: Piece, offset: int) -> bool:
 
 
 def lds_address(emit: Emitter, memory: Memory, piece: Piece) -> Address:
-    """The start of the buffer is in the instruction, too."""
+    """The start of the buffer is in the instruction, too.
+
+    Its sum with a register has 32 bits, so that the register may hold less than 0.
+    Source: LLVM, `isDSOffsetLegal` of AMDGPUISelDAGToDAG.cpp.
+    """
     offset = piece.offset * memory.dtype.bytes + memory.start
-    lane, beyond, immediate = _split(emit, offset, _LDS_IMMEDIATE)
-    name = emit.indices.wrapped(lane + constant(beyond))
-    return Address(emit.b.words(name)[0], 0, immediate)
+    number, _ = split_remainders(offset)
+    field = number % _LDS_IMMEDIATE if number > 0 else 0
+    name = emit.indices.wrapped(offset - field)
+    return Address(emit.b.words(name)[0], 0, field)
 
 
 def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int, int]:
