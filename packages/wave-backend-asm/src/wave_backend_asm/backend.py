@@ -71,16 +71,19 @@ class AsmBackend:
             fast_math=given.use_fast_math,
             waves=given.waves_per_eu,
         )
-        text = code.text if by_hand is None else by_hand
-        stem, stages = f"{graph.name}-{target.name}", {".s": text}
+        stem, name = f"{graph.name}-{target.name}", graph.name
         dumps = Dumps(given.dump_intermediates, given.dump_binaries, given.location)
+        # Code is encoded from lines: few ask for all of them as one text.
+        ours = encoded(code.kernel) if form == "hsaco" and by_hand is None else None
+        silent = ours is not None and dumps.intermediates is None
+        text = by_hand if by_hand is not None else "" if silent else code.text
+        stages = {".s": text}
         if form == "asm":
             dumps.write(stem, graph, stages, {})
-            return {f"{graph.name}.s": text.encode()}
+            return {f"{name}.s": text.encode()}
         if form == "metrics":
-            found = measure(text, graph.name, target).to_json()
-            return {f"{graph.name}.metrics.json": json.dumps(found).encode()}
-        ours = None if by_hand is not None else encoded(code.kernel)
+            found = measure(text, name, target).to_json()
+            return {f"{name}.metrics.json": json.dumps(found).encode()}
         data = ours or self._assembled(text, graph, target, given)
         lds = rounded_lds_bytes(graph)
         if by_hand is not None:

@@ -23,7 +23,9 @@ def touched_memories(op: Op) -> Iterator[tuple[Op, Effect]]:
 
 def written_by(op: Op) -> set[Op]:
     """The memories that one op itself writes."""
-    return {memory for memory, effect in touched_memories(op) if effect.writes}
+    # Those that are read are many, and are not looked for through captures.
+    written = [effect.memory for effect in op.effects() if effect.writes]
+    return {resolve(each) for each in written if each is not None and each is not op}
 
 
 def written_memories(region: Region) -> set[Op]:

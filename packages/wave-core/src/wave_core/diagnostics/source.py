@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from types import CodeType
 
 
@@ -128,15 +129,21 @@ def _head(code: CodeType, file: str) -> Span:
 
 def parameter_span(code: CodeType, name: str) -> Span | None:
     """The range `name: annotation` in a function's signature, if it has source."""
-    lines = source_lines(code.co_filename, code)
+    return _parameters(code, code.co_filename).get(name)
+
+
+@lru_cache(_KEPT)
+def _parameters(code: CodeType, file: str) -> Mapping[str, Span]:
+    """The ranges of all parameters, by name: each kernel asks for several."""
+    lines = source_lines(file, code)
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
-        return None
+        return {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and _is_def_of(node, code):
-            return _argument_span(node, name, code, lines)
-    return None
+            return dict(_argument_spans(node, code, lines))
+    return {}
 
 
 def _is_def_of(node: ast.FunctionDef, code: CodeType) -> bool:
@@ -144,19 +151,20 @@ def _is_def_of(node: ast.FunctionDef, code: CodeType) -> bool:
     return node.name == code.co_name and code.co_firstlineno == min(lines)
 
 
-def _argument_span(
-    node: ast.FunctionDef, name: str, code: CodeType, lines: list[str]
-) -> Span | None:
+def _argument_spans(
+    node: ast.FunctionDef, code: CodeType, lines: list[str]
+) -> Iterator[tuple[str, Span]]:
     signature = node.args
     for argument in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs):
-        if argument.arg == name:
-            last = argument.end_lineno or argument.lineno
-            return Span(
+        last = argument.end_lineno or argument.lineno
+        yield (
+            argument.arg,
+            Span(
                 code.co_filename,
                 argument.lineno,
                 character_column(lines, argument.lineno, argument.col_offset),
                 last,
                 character_column(lines, last, argument.end_col_offset or 0),
                 code.co_name,
-            )
-    return None
+            ),
+        )

@@ -16,7 +16,7 @@ from wave_core.ir.clone import fill_region
 from wave_core.ir.facts import FactTables
 from wave_core.ir.printer import print_graph
 from wave_core.ir.verify import verify
-from wave_core.ops.structure import Argument, captures_of, region_of
+from wave_core.ops.structure import Argument, captured_by, region_of
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ class Region:
     def arguments(self) -> tuple[Argument, ...]:
         """The region's arguments, carried values before captures."""
         return tuple(self._arguments)
+
+    def from_the_last(self, argument: Argument) -> int:
+        """The place of an argument, from -1 for the last one down."""
+        return self._arguments.index(argument) - len(self._arguments)
 
     @property
     def ops(self) -> Iterator[Op]:
@@ -296,6 +300,5 @@ def resolve(op: Op) -> Op:
 
 def captured_value(parent: Op, argument: Argument) -> Op:
     """The value of the enclosing region that ``argument`` captures."""
-    arguments = region_of(argument).arguments
     # Captures are the last arguments of a region.
-    return captures_of(parent)[arguments.index(argument) - len(arguments)]
+    return captured_by(parent, region_of(argument).from_the_last(argument))

@@ -9,14 +9,13 @@ from wave_core.diagnostics import fuse
 from wave_core.ir.facts import ACCESS, BOX, LANDING, PLACEMENT
 from wave_core.ir.graph import (
     Region,
-    captures_of,
     node_of,
     region_of,
     regions,
     resolve,
     to_nodes,
 )
-from wave_core.ops.structure import Yield
+from wave_core.ops.structure import Yield, captures_of
 from wave_core.symbols import Expr
 from wave_core.types import AddressSpace, MemoryType
 

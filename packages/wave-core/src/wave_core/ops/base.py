@@ -259,6 +259,13 @@ class Op:
             return tuple([node.meta["op"] for node in value])
         return value.meta["op"]
 
+    def slot_part(self, slot: int, place: int) -> Op:
+        """One of the tuple of ops in operand slot ``slot``."""
+        value: Any = self._pending if self.node is None else self.node.args
+        part = value[slot][place]
+        found: Op = part if self.node is None else part.meta["op"]
+        return found
+
     @property
     def slots(self) -> tuple[Slot, ...]:
         """The values of all operand slots."""

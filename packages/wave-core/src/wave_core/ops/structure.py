@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_core.ops.base import Op, attribute, operand, variadic
@@ -55,6 +56,16 @@ def region_of(op: Op) -> Region:
     """The region that holds ``op``."""
     assert op.owner is not None, "the op is in no graph"
     return op.owner
+
+
+def captured_by(op: Op, place: int) -> Op:
+    """One of the outer values that the regions of an op use."""
+    return op.slot_part(_captures_slot(type(op)), place)
+
+
+@cache
+def _captures_slot(kind: type[Op]) -> int:
+    return [field.name for field in kind.operand_fields].index("captures")
 
 
 def captures_of(op: Op) -> tuple[Op, ...]:

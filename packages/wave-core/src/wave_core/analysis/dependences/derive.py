@@ -12,7 +12,13 @@ from itertools import product
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
+from wave_core.analysis.dependences.footprint import (
+    NOBODY,
+    SEVERAL,
+    Columns,
+    Footprint,
+    Footprints,
+)
 from wave_core.analysis.dependences.storage import AddressRange, address_range
 from wave_core.analysis.loops import (
     counter_ranges,
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.footprint import Owners
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Region
     from wave_core.ops.memory import Allocate
@@ -82,6 +89,7 @@ class Dependences:
         self._numbers: dict[Hashable, int] = {}
         self._answers: dict[object, Reach] = {}
         self._met: dict[object, Reach] = {}
+        self._patterns: dict[tuple[int, int, int], Columns] = {}
         self._ranges: dict[Allocate, AddressRange | None] = {}
         self._facts: Facts | None = None
         waves = self._footprints.wave_count
@@ -241,7 +249,8 @@ class Dependences:
         first, second = self.footprint(source), self.footprint(sink)
         found = NOWHERE
         for shift in self._shifts(source, sink, carrier, distance):
-            found = found | self._at_shift(first, second, shift)
+            reach = self._at_shift(first, second, shift)
+            found = found | reach if found else reach
             if found == self._unknown:
                 break
         return found
@@ -258,7 +267,34 @@ class Dependences:
         )
         found = self._met.get(key)
         if found is None:
-            found = self._met[key] = meeting(first, second, shift.constant_value)
+            found = self._met[key] = self._meeting(first, second, shift.constant_value)
+        return found
+
+    def _meeting(self, first: Footprint, second: Footprint, shift: int) -> Reach:
+        """Who meets where the second pattern lies ``shift`` bytes further."""
+        low = second.low + shift
+        unit = gcd(first.unit, second.unit, low - first.low)
+        start = max(first.low, low)
+        end = min(first.high, second.high + shift)
+        if start >= end:
+            return NOWHERE
+        here = slice((start - first.low) // unit, (end - first.low) // unit)
+        there = slice((start - low) // unit, (end - low) // unit)
+        one, two = self._columns(first, unit), self._columns(second, unit)
+        waves, others = one.waves[here], two.waves[there]
+        # Of two waves unless it is one wave, and the same one.
+        differ = (waves != others) | one.several[here]
+        group = bool(((waves != 0) & (others != 0) & differ).any())
+        if not (waves & others).any():
+            return Reach(group=group)
+        return _lanes(one.owners[:, here], two.owners[:, there], group=group)
+
+    def _columns(self, footprint: Footprint, unit: int) -> Columns:
+        """Those of a pattern, which many footprints share."""
+        key = id(footprint.owners), footprint.unit, unit
+        found = self._patterns.get(key)
+        if found is None:
+            found = self._patterns[key] = Columns.of(footprint, unit)
         return found
 
     def _apart(self, first: Footprint, second: Footprint, shift: Expr) -> bool:
@@ -439,23 +475,9 @@ def _period(base: Expr, induction: Expr | None) -> int | None:
     return period if same and period <= CASES else None
 
 
-def meeting(first: Footprint, second: Footprint, shift: int) -> Reach:
-    """Who meets where the second pattern lies ``shift`` bytes further."""
-    low = second.low + shift
-    unit = gcd(first.unit, second.unit, low - first.low)
-    one, two = first.finer(unit), second.finer(unit)
-    start = max(one.low, low)
-    end = min(one.high, two.high + shift)
-    if start >= end:
-        return NOWHERE
-    here = slice((start - one.low) // unit, (end - one.low) // unit)
-    there = slice((start - low) // unit, (end - low) // unit)
-    both = one.touched[:, here] & two.touched[:, there]
-    pairs = one.counts[here] * two.counts[there]
-    group = bool((pairs > both.sum(axis=0)).any())
-    if not both.any():
-        return Reach(group=group)
-    mine, other = one.owners[:, here], two.owners[:, there]
+def _lanes(mine: Owners, other: Owners, *, group: bool) -> Reach:
+    """Who meets among the lanes of each wave, by who touches each column."""
+    both = (mine != NOBODY) & (other != NOBODY)
     differ = both & ((mine != other) | (mine == SEVERAL))
     same = both & ((mine == other) | (mine == SEVERAL) | (other == SEVERAL))
     return Reach(bool(same.any()), bool(differ.any()), group)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -69,17 +69,34 @@ class Footprint:
         """Which columns each wave touches."""
         return cast("npt.NDArray[np.bool_]", self.owners != NOBODY)
 
-    @cached_property
-    def counts(self) -> npt.NDArray[np.int32]:
-        """How many waves touch each column."""
-        return self.touched.sum(axis=0, dtype=np.int32)
-
     def finer(self, unit: int) -> Footprint:
         """The same with smaller columns, of a ``unit`` that divides the own one."""
         if unit == self.unit:
             return self
         owners = np.repeat(self.owners, self.unit // unit, axis=1)
         return Footprint(self.base, self.low, unit, owners, self.exact)
+
+
+class Columns(NamedTuple):
+    """Which waves touch each column of a pattern of bytes.
+
+    Attributes:
+        owners: As those of a footprint.
+        waves: A bit for each wave that touches the column.
+        several: Whether more than one does.
+    """
+
+    owners: Owners
+    waves: npt.NDArray[np.int64]
+    several: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, footprint: Footprint, unit: int) -> Columns:
+        """Columns of a ``unit`` that divides the footprint's."""
+        owners = footprint.finer(unit).owners
+        weights = np.left_shift(1, np.arange(len(owners)), dtype=np.int64)
+        waves = weights @ (owners != NOBODY)
+        return cls(owners, waves, waves & (waves - 1) != 0)
 
 
 class Footprints:
