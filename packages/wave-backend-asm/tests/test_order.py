@@ -93,6 +93,22 @@ def test_wait_states_are_filled():
     assert schedule(region(nodes, {}), limits(512)) == [0, 2, 1, 3]
 
 
+@pytest.mark.parametrize(("price", "live"), [(MASK, 6), (LANE, 2)])
+def test_scalars_to_spare_are_taken_where_they_save_time(price, live):
+    """Masks fill each other's wait states; where there are none, one is enough."""
+    pairs = [
+        (node(price, [f"m{n}"]), node(LANE, [f"v{n}"], [f"m{n}"])) for n in range(6)
+    ]
+    rows = {f"m{n}": Registers(Sort.SCALARS, 2) for n in range(6)}
+    orders = Listing(Region([each for pair in pairs for each in pair], rows))
+    few, many = (Limits(count, 9, 9) for count in (2, 10))
+    found = orders.within(many, 8)
+    assert orders.peak(found).scalars == live
+    assert orders.peak(orders.within(few)).scalars == 2
+    saved = orders.cycles(orders.within(few)) - orders.cycles(found)
+    assert saved == (6 * MASK.settles if price is MASK else 0)
+
+
 def test_no_more_is_live_than_may_be():
     given = chains(6)
     orders = Listing(given)

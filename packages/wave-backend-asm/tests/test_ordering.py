@@ -204,7 +204,9 @@ def test_a_little_less_room_is_tried_before_much_less(monkeypatch):
     monkeypatch.setattr(NoRoomError, "__init__", lambda *_: None)
     monkeypatch.setattr(program, "allocate", without_room)
     monkeypatch.setattr(
-        Listing, "within", lambda own, given: asked.append(given) or within(own, given)
+        Listing,
+        "within",
+        lambda own, given, spare: asked.append(given) or within(own, given, spare),
     )
     made = assembled_program(
         [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1, 2), {}

@@ -31,6 +31,10 @@ _PARTS = (16, 8, 5, 4)
 """The parts of the registers that are left free, one try after the other."""
 
 
+_MORE = 8
+"""Registers of the wave beyond those of the order that was given."""
+
+
 class Orders:
     """Orders of a program, for more registers or less.
 
@@ -77,12 +81,14 @@ class Orders:
     def _limits(self, part: int) -> Limits:
         """What an order may use that leaves a part of the registers free.
 
-        It has no more scalars than the order that was given: they buy nothing.
+        It has a few scalars more than the order that was given: masks of lanes, one
+        of which waits for the states in front of who reads it while others are made.
         """
         lanes, vectors = (
             count - count // part for count in (self._budget.limit("v"), self.alike)
         )
-        return Limits(self._scalars, min(lanes, vectors), vectors)
+        scalars = min(self._scalars + _MORE, self._budget.scalar)
+        return Limits(scalars, min(lanes, vectors), vectors)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class _Row:
         """The operations in an order for some registers."""
         groups = self.groups
         if self.listing is not None:
-            groups = [groups[number] for number in self.listing.within(limits)]
+            groups = [groups[number] for number in self.listing.within(limits, _MORE)]
         return [*chain.from_iterable(groups)]
 
 

@@ -29,14 +29,21 @@ class Listing:
         self._ways, self._uses = _Ways(region.nodes), Uses(region)
         self._given = [*range(len(region.nodes))]
 
-    def within(self, limits: Limits) -> list[int]:
+    def within(self, limits: Limits, spare: int = 0) -> list[int]:
         """A better order than the one that was given, by numbers of nodes.
 
         Args:
             limits: registers that may be live at once.
+            spare: scalars among them that are taken only where they save time.
         """
         choice = _Choice(self._ways, self._uses, limits)
         found = choice.order()
+        if choice.room.peak.scalars > limits.scalars - spare:
+            fewer = limits._replace(scalars=limits.scalars - spare)
+            other = _Choice(self._ways, self._uses, fewer)
+            order = other.order()
+            if other.clock.end <= choice.clock.end:
+                choice, found = other, order
         if found == self._given or choice.clock.end >= self._cycles:
             return self._given
         allowed = limits.at_least(self._peak)
