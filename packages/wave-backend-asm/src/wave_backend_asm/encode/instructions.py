@@ -13,7 +13,7 @@ Row = Callable[[Sequence[str], Sequence[str]], bytes]
 """What encodes operands and modifiers."""
 
 _FORM = re.compile(r"(.+?)_(e32|e64|dpp|sdwa)")
-_OTHER_FLOATS = re.compile(r"64|16|v_pk_|8_")
+_OTHER_FLOATS = re.compile(r"64|16|v_pk_(?!\w+_f32)|8_")
 """Names of instructions whose operands have floats of other bits, or may have."""
 
 _LDS_RESULTS = re.compile(r"ds_(read|bpermute|swizzle)_\w+|ds_\w+_rtn_\w+")

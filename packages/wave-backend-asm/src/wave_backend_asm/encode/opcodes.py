@@ -104,6 +104,7 @@ VOP3 = _numbers(
     v_min3_u16 502 v_max3_f16 503 v_max3_i16 504 v_max3_u16 505 v_med3_f16 506
     v_med3_i16 507 v_med3_u16 508 v_lshl_add_u32 509 v_add_lshl_u32 510 v_add3_u32 511
     v_lshl_or_b32 512 v_and_or_b32 513 v_or3_b32 514 v_fma_f16 518
+    v_lshl_add_u64 520
     v_cvt_scalef32_pk_fp4_f32 573 v_cvt_scalef32_pk_fp4_f16 588
     v_cvt_scalef32_pk_fp4_bf16 589 v_cvt_pk_f16_f32 615 v_cvt_pk_bf16_f32 616
     v_add_f64 640 v_mul_f64 641 v_min_f64 642 v_max_f64 643 v_ldexp_f64 644
