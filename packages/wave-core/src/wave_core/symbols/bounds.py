@@ -15,6 +15,7 @@ from wave_core.symbols.ranges import (
     interval_max,
     interval_min,
     interval_xor,
+    weighted,
 )
 from wave_core.symbols.remainder import Part, Remainder, split_remainders
 
@@ -105,16 +106,13 @@ class Bounds:
 
     def _total(self, value: Expr) -> Interval:
         terms, coeffs, const = linear_parts(value)
-        raw = Interval(const, const)
-        for term, coeff in zip(terms, coeffs, strict=True):
-            raw = raw + self.interval(term).scale(coeff)
+        raw = weighted(const, zip(map(self.interval, terms), coeffs, strict=True))
         if len(terms) < 2:
             return raw
         const, parts = self.split(value)
-        result = Interval(const, const)
-        for part, factor in parts:
-            result = result + self.part(part).scale(factor)
-        return raw.intersect(result)
+        return raw.intersect(
+            weighted(const, [(self.part(part), factor) for part, factor in parts])
+        )
 
     def part(self, part: Part) -> Interval:
         """The interval of a term, also of a remainder."""

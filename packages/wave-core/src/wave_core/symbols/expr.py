@@ -145,14 +145,15 @@ class Expr(_Fields):
 
     def subs(self, mapping: Mapping[Expr, Expr | int]) -> Expr:
         """Replaces all keys of `mapping` at once; see `substitute_all`."""
-        if _SYMBOLS.issuperset(map(_KIND_OF, mapping)):
-            mapping = {key: mapping[key] for key in self.free_symbols if key in mapping}
-            if not mapping:
-                return self
+        if self.kind is _CONST:
+            return self
         # A lazy seam: substitution rebuilds every kind, also those built on this one.
-        from wave_core.symbols.substitute import substitute_all  # noqa: PLC0415
+        from wave_core.symbols import substitute  # noqa: PLC0415
 
-        return substitute_all((self,), mapping)[0]
+        if not _SYMBOLS.issuperset(map(_KIND_OF, mapping)):
+            return substitute.substitute_all((self,), mapping)[0]
+        own = {key: mapping[key] for key in self.free_symbols if key in mapping}
+        return substitute.substitute_symbols(self, own) if own else self
 
     def __add__(self, other: Expr | int) -> Expr:
         return add(self, other)
@@ -242,6 +243,7 @@ class Expr(_Fields):
 
 _write = object.__setattr__
 TABLE: InternTable[Expr] = InternTable()
+_reference_of = TABLE.references.get
 
 
 def _make(
@@ -341,12 +343,16 @@ def _intern_sum(terms: tuple[Expr, ...], coeffs: tuple[int, ...], const: int) ->
     if const == 0 and coeffs == _UNIT:
         return terms[0]
     structure = (terms, coeffs, const)
-    found = TABLE.find(structure)
-    if found is not None:
-        return found
+    # As `TABLE.find` does: here, calls count.
+    reference = _reference_of(structure)
+    found = None if reference is None else reference()
+    return _new_sum(*structure) if found is None else found
+
+
+def _new_sum(terms: tuple[Expr, ...], coeffs: tuple[int, ...], const: int) -> Expr:
     nonnegative = const >= 0 and min(coeffs) >= 0 and all(t.nonnegative for t in terms)
     return TABLE.add(
-        structure,
+        (terms, coeffs, const),
         lambda: _make(
             _SUM,
             terms,
@@ -369,20 +375,28 @@ def from_linear(terms: Mapping[Expr, int], const: int) -> Expr:
     return _intern_sum(tuple(kept), tuple([terms[term] for term in kept]), const)
 
 
+def _from_ordered(terms: Mapping[Expr, int], const: int) -> Expr:
+    """The same of terms that are in their order, as those of one sum are."""
+    kept = [term for term, coeff in terms.items() if coeff]
+    return _intern_sum(tuple(kept), tuple([terms[term] for term in kept]), const)
+
+
 def add(a: Expr | int, b: Expr | int) -> Expr:
     """The sum of two values."""
-    a = as_expr(a)
-    b = as_expr(b)
+    a = a if type(a) is Expr else as_expr(a)
+    b = b if type(b) is Expr else as_expr(b)
     if a.kind is _CONST:
         a, b = b, a
     terms, coeffs, const = linear_parts(a)
     if b.kind is _CONST:
         return _intern_sum(terms, coeffs, const + b.const) if b.const else a
     merged = dict(zip(terms, coeffs, strict=True))
+    own = len(merged)
     terms, coeffs, other = linear_parts(b)
     for term, coeff in zip(terms, coeffs, strict=True):
         merged[term] = merged.get(term, 0) + coeff
-    return from_linear(merged, const + other)
+    made = _from_ordered if len(merged) == own else from_linear
+    return made(merged, const + other)
 
 
 def total(items: Iterable[Expr | int]) -> Expr:
@@ -393,11 +407,18 @@ def total(items: Iterable[Expr | int]) -> Expr:
 def combine(items: Iterable[tuple[Expr | int, int]], const: int = 0) -> Expr:
     """The sum of `const` and every expression times its factor."""
     merged: dict[Expr, int] = {}
-    for item, factor in items:
-        terms, coeffs, own = linear_parts(as_expr(item))
-        const += own * factor
-        for term, coeff in zip(terms, coeffs, strict=True):
-            merged[term] = merged.get(term, 0) + coeff * factor
+    known = merged.get
+    for given, factor in items:
+        item = given if type(given) is Expr else as_expr(given)
+        kind = item.kind
+        if kind is _SUM:
+            const += item.const * factor
+            for term, coeff in zip(item.args, item.coeffs, strict=True):
+                merged[term] = known(term, 0) + coeff * factor
+        elif kind is _CONST:
+            const += item.const * factor
+        else:
+            merged[item] = known(item, 0) + factor
     return from_linear(merged, const)
 
 
@@ -413,16 +434,23 @@ def scale(a: Expr, factor: int) -> Expr:
 
 def subtract(a: Expr | int, b: Expr | int) -> Expr:
     """The difference of two values."""
-    a = as_expr(a)
-    b = as_expr(b)
+    a = a if type(a) is Expr else as_expr(a)
+    b = b if type(b) is Expr else as_expr(b)
     terms, coeffs, const = linear_parts(a)
     if b.kind is _CONST:
         return _intern_sum(terms, coeffs, const - b.const) if b.const else a
+    if a is b:
+        return constant(0)
+    if not terms:
+        terms, coeffs, other = linear_parts(b)
+        return _intern_sum(terms, tuple([-c for c in coeffs]), const - other)
     merged = dict(zip(terms, coeffs, strict=True))
+    own = len(merged)
     terms, coeffs, other = linear_parts(b)
     for term, coeff in zip(terms, coeffs, strict=True):
         merged[term] = merged.get(term, 0) - coeff
-    return from_linear(merged, const - other)
+    made = _from_ordered if len(merged) == own else from_linear
+    return made(merged, const - other)
 
 
 # ---- products

@@ -216,9 +216,15 @@ def nonnegative_test(value: Expr) -> Expr:
         value = from_linear(reduced, const // common)
     if value.nonnegative:
         return constant(1)
-    if subtract(-1, value).nonnegative:
+    if _is_negative(value):
         return constant(0)
     return intern_node(Kind.GE, (value,), nonnegative=True)
+
+
+def _is_negative(value: Expr) -> bool:
+    """Whether `-1 - value` is known to be >= 0 from the structure; it is not made."""
+    terms, coeffs, const = linear_parts(value)
+    return const < 0 and max(coeffs) < 0 and all(term.nonnegative for term in terms)
 
 
 def zero_test(value: Expr) -> Expr:
@@ -235,7 +241,7 @@ def zero_test(value: Expr) -> Expr:
     if common != 1:
         reduced = {t: c // common for t, c in zip(terms, coeffs, strict=True)}
         value = from_linear(reduced, const // common)
-    if add(value, -1).nonnegative or subtract(-1, value).nonnegative:
+    if add(value, -1).nonnegative or _is_negative(value):
         return constant(0)
     return intern_node(Kind.EQ, (value,), nonnegative=True)
 
@@ -292,7 +298,7 @@ def _junction(kind: Kind, values: tuple[Expr | int, ...], neutral: int) -> Expr:
         if part.is_constant:
             if part.const != neutral:
                 return part
-        elif logical_not(part) in found:
+        elif found and logical_not(part) in found:
             return constant(1 - neutral)
         else:
             found[part] = None

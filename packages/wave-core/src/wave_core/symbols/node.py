@@ -77,19 +77,23 @@ class InternTable(Generic[N]):
     """Finds the one live node of a structure, holding nodes weakly.
 
     Dead entries are swept when the table has doubled since the last sweep.
+
+    Attributes:
+        references: the nodes by their structures; always the same dictionary.
+        memo: divisions that were asked for.
     """
 
     def __init__(self) -> None:
-        self._references: dict[Hashable, weakref.ref[N]] = {}
+        self.references: dict[Hashable, weakref.ref[N]] = {}
         self._sweep_at = SWEEP_MINIMUM
         self.memo: dict[tuple[N, N | int], N] = {}
 
     def __len__(self) -> int:
-        return len(self._references)
+        return len(self.references)
 
     def find(self, structure: Hashable) -> N | None:
         """The live node of `structure`, if there is one."""
-        reference = self._references.get(structure)
+        reference = self.references.get(structure)
         return None if reference is None else reference()
 
     def add(self, structure: Hashable, make: Callable[[], N]) -> N:
@@ -98,8 +102,8 @@ class InternTable(Generic[N]):
             node = self.find(structure)
             if node is None:
                 node = make()
-                self._references[structure] = weakref.ref(node)
-                if len(self._references) > self._sweep_at:
+                self.references[structure] = weakref.ref(node)
+                if len(self.references) > self._sweep_at:
                     self._sweep()
             return node
 
@@ -112,10 +116,10 @@ class InternTable(Generic[N]):
 
     def _sweep(self) -> None:
         for _ in range(SWEEP_PASSES):
-            dead = [key for key, ref in self._references.items() if ref() is None]
+            dead = [key for key, ref in self.references.items() if ref() is None]
             if not dead:
                 break
             # Dropping an entry frees its children, which the next pass finds.
             for key in dead:
-                del self._references[key]
-        self._sweep_at = max(SWEEP_MINIMUM, 2 * len(self._references))
+                del self.references[key]
+        self._sweep_at = max(SWEEP_MINIMUM, 2 * len(self.references))

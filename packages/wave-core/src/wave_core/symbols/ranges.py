@@ -9,9 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Interval:
-    """All integers from `lo` to `hi`, both included; None means no limit."""
+    """All integers from `lo` to `hi`, both included; None means no limit.
+
+    Nobody changes one: another one is made. It is not frozen since so many are made
+    that the time counts, which is three times as long for what is.
+    """
 
     lo: int | None = None
     hi: int | None = None
@@ -96,6 +100,17 @@ class Interval:
 UNKNOWN = Interval()
 NONNEGATIVE = Interval(0, None)
 BOOLEAN = Interval(0, 1)
+
+
+def weighted(const: int, rows: Iterable[tuple[Interval, int]]) -> Interval:
+    """The interval of a number and of others, each times an integer but zero."""
+    low: int | None = const
+    high: int | None = const
+    for own, factor in rows:
+        least, most = (own.lo, own.hi) if factor > 0 else (own.hi, own.lo)
+        low = None if low is None or least is None else low + least * factor
+        high = None if high is None or most is None else high + most * factor
+    return Interval(low, high)
 
 
 def interval_min(items: Sequence[Interval]) -> Interval:

@@ -37,6 +37,8 @@ def split_remainders(value: Expr) -> tuple[int, tuple[tuple[Part, int], ...]]:
     """
     terms, coeffs, const = linear_parts(value)
     raw = tuple(zip(terms, coeffs, strict=True))
+    if len(raw) < 2:
+        return const, raw
     search = _Search(dict(raw), const)
     search.run()
     if not search.found or len(search.found) + len(search.left) > len(raw):

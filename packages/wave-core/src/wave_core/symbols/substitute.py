@@ -75,6 +75,12 @@ def substitute_all(
     return tuple([_substitute(expr, memo, touched) for expr in exprs])
 
 
+def substitute_symbols(expr: Expr, mapping: Mapping[Expr, Expr | int]) -> Expr:
+    """Replaces some symbols at once."""
+    memo = {key: as_expr(value) for key, value in mapping.items()}
+    return _substitute(expr, memo, {*memo})
+
+
 def _substitute(node: Expr, memo: dict[Expr, Expr], touched: set[Expr]) -> Expr:
     found = memo.get(node)
     if found is not None:
