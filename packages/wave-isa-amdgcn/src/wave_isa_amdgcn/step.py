@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from wave_isa_amdgcn.registers import EXEC_BITS, M0_BIT, VCC_BITS
@@ -66,7 +65,7 @@ class Step:
     immediate: int = 0
     passes: int = 0
 
-    @cached_property
+    @property
     def sort(self) -> Sort:
         """What producers and consumers of rows ask."""
         return Sort(
@@ -76,12 +75,8 @@ class Step:
 
     def meets(self, later: Step) -> bool:
         """Whether one of the two writes a register that the other touches."""
-        return bool(self.writes & later.touched or self.reads & later.writes)
-
-    @cached_property
-    def touched(self) -> int:
-        """Registers that it reads or writes."""
-        return self.reads | self.writes
+        writes, theirs = self.writes, later.writes
+        return bool(writes & later.reads or (writes | self.reads) & theirs)
 
     def source(self, number: int) -> int:
         """Registers of an operand; 0 where there is none."""

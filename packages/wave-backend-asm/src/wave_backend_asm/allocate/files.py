@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 _ALL: tuple[str, ...] = ("v", "a", "s")
 
 
+class Rows(NamedTuple):
+    """Consecutive registers that live at the same points.
+
+    Attributes:
+        cover: the points.
+        width: how many they are.
+    """
+
+    cover: Cover
+    width: int
+
+
 class Place(NamedTuple):
     """The registers of a value: a file and the number of the first."""
 
@@ -29,7 +41,7 @@ class Files:
     """Which registers hold something at which points of the program."""
 
     def __init__(
-        self, budget: Budget, points: Points, covers: Mapping[Web, Sequence[Cover]]
+        self, budget: Budget, points: Points, covers: Mapping[Web, Sequence[Rows]]
     ) -> None:
         """Nothing is held; ``covers`` stand for where the registers of webs live."""
         self._budget, self._covers = budget, covers
@@ -63,20 +75,22 @@ class Files:
 
     def take(self, web: Web, place: Place) -> None:
         """Hold registers for a web."""
-        together = 1 if web.split else web.width
-        for number, cover in enumerate(self._covers[web], place.first):
-            self._held[place.file].hold(cover, ((1 << together) - 1) << number)
+        held, number = self._held[place.file], place.first
+        for cover, count in self._covers[web]:
+            held.hold(cover, ((1 << count) - 1) << number)
+            number += count
         end = place.first + web.width
         self._used[place.file] = max(self._used[place.file], end)
 
     def _lowest(self, file: str, web: Web) -> int | None:
         """The first register of the lowest that are free."""
         free = _starts(self._budget.limit(file) - web.width + 1, web.align)
-        together = 1 if web.split else web.width
-        for number, cover in enumerate(self._covers[web]):
+        number = 0
+        for cover, count in self._covers[web]:
             held = self._held[file].during(cover)
-            for each in range(number, number + together):
+            for each in range(number, number + count):
                 free &= ~(held >> each)
+            number += count
         return (free & -free).bit_length() - 1 if free else None
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.budget import granted
-from wave_backend_asm.allocate.files import Files, Place
+from wave_backend_asm.allocate.files import Files, Place, Rows
 from wave_backend_asm.allocate.least import Least
 from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.allocate.points import Points
@@ -87,7 +88,7 @@ def allocate(
     if not Least.of(free, count).within(budget):
         raise NoRoomError(peak, ranges, budget)
     points = Points(count)
-    covers = {web: [*map(points.cover, web.spans)] for web in webs}
+    covers = {web: _rows(web, points) for web in webs}
     best: Allocation | None = None
     tried: list[list[Web]] = []
     for order in _ORDERS:
@@ -104,6 +105,14 @@ def allocate(
     if best is None:
         raise NoRoomError(peak, ranges, budget)
     return best
+
+
+def _rows(web: Web, points: Points) -> list[Rows]:
+    """Where the registers of a web live, those together that do so alike."""
+    if not web.split:
+        return [Rows(points.cover(web.spans[0]), web.width)]
+    alike = [(span, len([*spans])) for span, spans in groupby(web.spans)]
+    return [Rows(points.cover(span), count) for span, count in alike]
 
 
 _ANY = 1 << 30

@@ -10,7 +10,10 @@ from wave_backend_asm.machine.forms import form_of
 from wave_isa_amdgcn.registers import VCC_BITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_backend_asm.machine.instruction import Instruction
+    from wave_backend_asm.machine.operands import Operand
 
 _WORDS = ("vcc", "m0")
 """Registers that instructions name and that no value has."""
@@ -36,9 +39,12 @@ class Effects(NamedTuple):
 
 def effects_of(instruction: Instruction) -> Effects:
     """What an instruction does beside its values."""
-    written = tuple([word for word in _WORDS if word in instruction.results])
-    read = tuple([word for word in _WORDS if word in instruction.operands])
+    written, read = _words(instruction.results), _words(instruction.operands)
     return _effects(instruction.name, instruction.modifiers, read, written)
+
+
+def _words(operands: Sequence[Operand]) -> tuple[str, ...]:
+    return tuple([x for x in operands if isinstance(x, str) and x in _WORDS])
 
 
 @cache

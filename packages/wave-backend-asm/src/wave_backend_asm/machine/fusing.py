@@ -73,8 +73,16 @@ _SECOND = frozenset([second for _, second in _ROWS])
 def fused(lines: Sequence[Line]) -> list[Line]:
     """The program with one instruction where it does the work of two."""
     operations = [line for line in lines if not isinstance(line, Label)]
-    reads = Counter(_registers(part for each in operations for part in each.uses))
-    writes = Counter(_registers(part for each in operations for part in each.defines))
+    # What nobody could do the work of is not counted: that is most.
+    firsts = [each for each in operations if _may_be_first(each)]
+    made = {part.value for each in firsts for part in each.defines}
+    known = made | {part.value for each in firsts for part in each.uses}
+    reads = Counter(
+        _registers(p for o in operations for p in o.uses if p.value in made)
+    )
+    writes = Counter(
+        _registers(p for o in operations for p in o.defines if p.value in known)
+    )
     found: list[Line] = []
     stretch: list[Line] = []
     for line in lines:
@@ -91,6 +99,14 @@ def _registers(parts: Iterable[Part]) -> list[Register]:
         for value, first, width in parts
         for number in range(first, first + width)
     ]
+
+
+def _may_be_first(line: Line) -> bool:
+    """Whether an instruction has a form whose work others can do."""
+    if not isinstance(line, Instruction) or line.name not in _FIRST:
+        return False
+    alone = len(line.defines) == 1 and not line.keeps and not line.negates
+    return alone and len(_sides(line)) == _SIDES
 
 
 class _Stretch:
@@ -138,11 +154,9 @@ class _Stretch:
         }
 
     def _is_first(self, line: Instruction) -> bool:
-        if line.name not in _FIRST or line.keeps or len(line.defines) != 1:
-            return False
-        if line.negates or len(_sides(line)) != _SIDES:
-            return False
-        return all(self._writes[each] == 1 for each in _registers(line.defines))
+        return _may_be_first(line) and all(
+            self._writes[each] == 1 for each in _registers(line.defines)
+        )
 
     @staticmethod
     def _firsts_of(

@@ -163,19 +163,19 @@ class _Program:
     def _node(self, group: Group, price: Price) -> Node:
         """What a group reads and writes."""
         names = self.names
-        reads: set[Hashable] = set()
-        writes: set[Hashable] = set()
-        lands: set[Hashable] = set()
+        reads: list[Hashable] = []
+        writes: list[Hashable] = []
+        lands = NOTHING
         for each in group:
-            reads.update(names.of(each.uses))
-            writes.update(names.of(each.defines))
+            reads += names.of(each.uses)
+            writes += names.of(each.defines)
             if isinstance(each, Instruction):
                 effects = effects_of(each)
-                reads |= effects.reads
-                writes |= effects.writes
+                reads += effects.reads
+                writes += effects.writes
                 lands |= effects.lands
         sums = self._sums(group) if price.chains else NOTHING
-        return Node(frozenset(reads), frozenset(writes), price, sums, frozenset(lands))
+        return Node(frozenset(reads), frozenset(writes), price, sums, lands)
 
     def _sums(self, group: Group) -> frozenset[int]:
         """What a product adds to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.forms import form_of
@@ -64,13 +65,22 @@ def _answer(operations: Sequence[Operation], at: int) -> int:
 
 def asks(operation: Instruction) -> bool:
     """Whether an instruction reads the condition of the wave."""
-    return operation.name.startswith(_ASKS)
+    return _asks(operation.name)
+
+
+@cache
+def _asks(name: str) -> bool:
+    return name.startswith(_ASKS)
 
 
 def answers(operation: Instruction) -> bool:
     """Whether an instruction writes the condition of the wave."""
-    unit = form_of(operation.name).unit
-    return unit == "salu" and not operation.name.startswith(_ANSWERS_NOT)
+    return _answers(operation.name)
+
+
+@cache
+def _answers(name: str) -> bool:
+    return form_of(name).unit == "salu" and not name.startswith(_ANSWERS_NOT)
 
 
 def _restored(operations: Sequence[Operation], at: int) -> int:
@@ -100,9 +110,15 @@ def is_fixed(group: Sequence[Operation]) -> bool:
 
 def _fixed(each: Instruction) -> bool:
     return (
-        form_of(each.name).unit in ("sync", "branch")
+        _stays(each.name)
         or bool(each.demands)
         or each.groups.closes
         or each.groups.left is not None
-        or each.name.startswith(("buffer_inv", "buffer_wbl2"))
     )
+
+
+@cache
+def _stays(name: str) -> bool:
+    """Whether nothing is moved across instructions of a name."""
+    unit = form_of(name).unit
+    return unit in ("sync", "branch") or name.startswith(("buffer_inv", "buffer_wbl2"))

@@ -70,13 +70,14 @@ class _Tables:
 
     def sort(self, step: Step) -> _Sort:
         """The sort of an instruction."""
-        return self._sorts.get(step.sort) or self._new(step)
+        key = step.sort
+        return self._sorts.get(key) or self._new(step, key)
 
-    def _new(self, step: Step) -> _Sort:
+    def _new(self, step: Step, key: Sort) -> _Sort:
         begun = frozenset([row for row in self._rows if row.producer(step)])
         ended = frozenset([row for row in self._rows if row.consumer(step)])
         found = self._same.setdefault((begun, ended), _Sort(begun, ended))
-        self._sorts[step.sort] = found
+        self._sorts[key] = found
         return found
 
 
