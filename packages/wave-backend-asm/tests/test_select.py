@@ -19,7 +19,7 @@ from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.select import floats
 from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.builder import Builder, consecutive
-from wave_backend_asm.select.data import Datum
+from wave_backend_asm.select.data import Datum, bits_of_item, words_of
 from wave_backend_asm.select.divisions import divide
 from wave_backend_asm.select.doubles import DOUBLES
 from wave_backend_asm.select.floats import ONE, floats_of
@@ -722,3 +722,27 @@ def test_of_a_sum_of_64_bits_the_lower_word_is_made_alone(wanted):
     left = [line.name for line in without_unread(made(b))[: -1 - wanted]]
     pairs = ["v_lshl_add_u64"] * 2 if wanted else []
     assert left == [*pairs, "v_add_u32", "v_add_u32"]
+
+
+@pytest.mark.parametrize(("item", "count", "masks", "choices"), [
+    ("f16", 4, "aabb", 2), ("f16", 4, "aaaa", 2), ("f16", 4, "abab", 4),
+    ("f16", 4, "a", 2), ("i8", 8, "aaaabbbb", 2), ("i8", 4, "aaab", 4),
+    ("f16", 3, "aab", 2), ("f32", 4, "abab", 4), ("i64", 2, "ab", 4),
+])  # fmt: skip
+def test_elements_of_a_word_with_one_mask_are_chosen_at_once(
+    item, count, masks, choices
+):
+    """By word, each lane takes what its elements take one by one."""
+    b, kind = Builder(), Kind(item, count)
+    known = {name: Virtual(2, SCALARS).all for name in "ab"}
+    given = [Datum(kind, words(words_of(bits_of_item(item), count))) for _ in range(2)]
+    test = b.of(Kind("i1", len(masks)), [known[name] for name in masks])
+    make = AsmInstructions(b, "gfx942")
+    names = [b.name(each) for each in given]
+    found = b.words(make.select(test, kind, *names, tests=len(masks)))
+    picks = [line for line in made(b) if line.name == "v_cndmask_b32_e64"]
+    assert len(picks) == choices
+    if len(found) == choices:
+        assert [line.results[0] for line in picks] == [*found]
+        rows = zip(given[1].words, given[0].words, strict=True)
+        assert [line.operands[:2] for line in picks] == [*rows]

@@ -58,6 +58,17 @@ def _unchanged(word: str, one: Words, two: Words) -> Words | None:
     return one if {*two} == {ONE} else None
 
 
+def _masks_of_words(masks: Words, datum: Datum) -> list[Operand] | None:
+    """The truth value of each word; ``None`` where elements of a word have several."""
+    words, elements_ = len(datum.words), len(masks)
+    if words > elements_:
+        return [mask for mask in masks for _ in range(words // elements_)]
+    rows = [
+        masks[at : at + datum.per_word] for at in range(0, elements_, datum.per_word)
+    ]
+    return [row[0] for row in rows] if all(len({*row}) == 1 for row in rows) else None
+
+
 class AsmInstructions:
     """Implements core's `Instructions`.
 
@@ -245,13 +256,15 @@ class AsmInstructions:
                 rows = zip(tested, *(each.words for each in values), strict=True)
                 return self.b.of(kind, [self._either(*row) for row in rows])
             count = kind.registers if tests is None else tests
-            if count == 1:
-                rows = zip(values[0].words, values[1].words, strict=True)
-                return self.b.of(kind, [chosen(self.b, masks[0], *row) for row in rows])
+            tested = masks * (kind.registers // count)
+            by_word = _masks_of_words(tested, values[0])
+            if by_word is not None:
+                rows = zip(by_word, *(each.words for each in values), strict=True)
+                return self.b.of(kind, [chosen(self.b, *row) for row in rows])
             sides = [elements(self.b, datum) for datum in values]
             found = [
                 tuple([chosen(self.b, mask, x, y) for x, y in zip(*row, strict=True)])
-                for mask, *row in zip(masks, *sides, strict=True)
+                for mask, *row in zip(tested, *sides, strict=True)
             ]
             return self.b.of(kind, joined(self.b, kind, found))
 
