@@ -13,11 +13,11 @@ from computed_code import ComputedEmission
 from wave_core.backends import LoweringTable, rules_of
 from wave_core.ops import arithmetic as ops
 from wave_core.ops.compare import COMPARISONS, Cast, Select
-from wave_core.ops.constant import Splat
+from wave_core.ops.constant import Scalar, Splat
 from wave_core.ops.random import Philox
 from wave_core.ops.shape import Assemble, Bitcast
 from wave_core.ops.structure import Argument
-from wave_core.symbols import symbol
+from wave_core.symbols import as_expr, symbol
 from wave_core.types import DTYPES, RegisterType
 
 ROOM = "wave_core.backends.emission.rules"
@@ -126,10 +126,11 @@ DIVISIONS = {ops.FloorDiv: ["shrsi", "shrui"], ops.Mod: ["andi"]}
 PYTHONS = {ops.FloorDiv: operator.floordiv, ops.Mod: operator.mod}
 
 
-def divided(cls, array, number, dtype):
-    """What a division by a number comes to, and the words that it took."""
-    below = typed(Splat((M,), dtype, number))
+def divided(cls, array, below, dtype, **sizes):
+    """What a division comes to, and the words that it took."""
+    below = typed(below)
     op, emit = typed(cls(argument(dtype), below)), ComputedEmission(TABLE, len(array))
+    emit.graph.bindings.update((symbol(name), of) for name, of in sizes.items())
     emit.put(op.operands[0], array)
     TABLE.select(below)(below, emit)
     TABLE.select(op)(op, emit)
@@ -140,23 +141,35 @@ def divided(cls, array, number, dtype):
 def test_a_division_by_a_power_of_two_is_one_operation(cls, dtype):
     array, divide = values_of(dtype, 14), PYTHONS[cls]
     for power in range(dtype.bits - (not dtype.is_unsigned)):
-        found, (word,) = divided(cls, array, 1 << power, dtype)
+        below = Splat((M,), dtype, 1 << power)
+        found, (word,) = divided(cls, array, below, dtype)
         assert [*found] == [divide(int(x), 1 << power) for x in array]
         assert word in DIVISIONS[cls]
+
+
+@pytest.mark.parametrize("cls", DIVISIONS)
+def test_a_division_by_a_size_that_is_a_power_of_two_is_one_operation(cls):
+    array, below = np.arange(-128, 128).astype(np.int8), symbol("SIZE")
+    found, words = divided(
+        cls, array, Scalar(below, DTYPES["i8"]), DTYPES["i8"], SIZE=as_expr(16)
+    )
+    assert [*found] == [PYTHONS[cls](int(x), 16) for x in array]
+    assert words[-1] in DIVISIONS[cls]
 
 
 @pytest.mark.parametrize("number", [3, 100, -1, -8, -128])
 @pytest.mark.parametrize("cls", DIVISIONS)
 def test_a_division_by_another_number_takes_its_sign(cls, number):
     array = np.arange(-128, 128).astype(np.int8)
-    found, _ = divided(cls, array, number, DTYPES["i8"])
+    found, _ = divided(cls, array, Splat((M,), DTYPES["i8"], number), DTYPES["i8"])
     wanted = [PYTHONS[cls](int(x), number) for x in array]
     assert [*found] == [*np.array(wanted).astype(np.int8)]
 
 
 @pytest.mark.parametrize("cls", DIVISIONS)
 def test_a_division_by_none_is_none(cls):
-    found, _ = divided(cls, np.arange(-128, 128).astype(np.int8), 0, DTYPES["i8"])
+    none = Splat((M,), DTYPES["i8"], 0)
+    found, _ = divided(cls, np.arange(-128, 128).astype(np.int8), none, DTYPES["i8"])
     assert not found.any()
 
 

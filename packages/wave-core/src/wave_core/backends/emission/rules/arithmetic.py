@@ -10,6 +10,7 @@ from wave_core.backends.emission.divisions import DIVISIONS
 from wave_core.backends.emission.operands import Operands
 from wave_core.ops import arithmetic as ops
 from wave_core.ops.constant import Scalar, Splat
+from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
     from wave_core.backends.emission.emitter import Emission
@@ -168,28 +169,29 @@ def angle(op: ops.Atan2, emit: Emission) -> None:
 @lowers(ops.FloorDiv, ops.Mod, benefit=2)
 def division(op: ops.FloorDiv | ops.Mod, emit: Emission) -> None:
     """The floor of the quotient; the remainder on the side of the divisor."""
-    work = Operands(op, emit)
+    work, power = Operands(op, emit), _power(op, emit)
+    if power is not None:
+        work.finish(_by_power(work, op, power))
+        return
     make = DIVISIONS[op.op_name, work.dtype.family]
     work.finish(make(work, *work.names))
 
 
-def _power(op: Op) -> int | None:
+def _power(op: Op, emit: Emission) -> int | None:
     """The power of two that an integer is divided by, where it is known to be one."""
     below = op.operands[1]
     number = below.value if isinstance(below, Splat | Scalar) else None
+    if isinstance(number, Expr) and (found := emit.expr(number)).is_constant:
+        number = found.constant_value
     if not isinstance(number, int) or not below.register_type.dtype.is_integer:
         return None
     return number.bit_length() - 1 if number > 0 and not number & (number - 1) else None
 
 
-@lowers(ops.FloorDiv, ops.Mod, when=lambda op: _power(op) is not None, benefit=3)
-def division_by_power(op: ops.FloorDiv | ops.Mod, emit: Emission) -> None:
+def _by_power(work: Operands, op: Op, power: int) -> str:
     """A shift, or the bits below: of negative numbers these round down, too."""
-    work, power = Operands(op, emit), _power(op)
-    assert power is not None, "what the rule is for"
     if isinstance(op, ops.Mod):
         rest = work.constant((1 << power) - 1)
-        work.finish(work.apply("andi", work.names[0], rest))
-        return
+        return work.apply("andi", work.names[0], rest)
     word = "shrui" if work.dtype.is_unsigned else "shrsi"
-    work.finish(work.apply(word, work.names[0], work.constant(power)))
+    return work.apply(word, work.names[0], work.constant(power))
