@@ -1,7 +1,8 @@
 """Addresses and other numbers are computed in front of a barrier, not behind it.
 
 Waves wait in front of a barrier for what is to be there behind it. What needs nothing
-of that is computed meanwhile: its operands are there, and it touches registers alone.
+of that is computed meanwhile: its operands are there, not on their way from memory, and
+it touches registers alone.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ def ahead(
         (fixed, [*groups]) for fixed, groups in groupby(grouped(operations), is_fixed)
     ]
     last = max((at for at, (fixed, _) in enumerate(rows) if not fixed), default=0)
-    if last < _ROWS or _switches(rows[last - 1][1]):
+    if last < _ROWS or switches(rows[last - 1][1]):
         return [*operations]
-    first, rest = _split(rows[last][1], rows[last - 1][1], writes)
+    before = [each for _, groups in rows[:last] for group in groups for each in group]
+    first, rest = _split(rows[last][1], _missing(before, rows[last - 1][1]), writes)
     parts = [groups for _, groups in rows]
     parts[last - 1 : last + 1] = [first, parts[last - 1], rest]
     return [each for groups in parts for group in groups for each in group]
@@ -51,21 +53,36 @@ _ROWS = 2
 """A row that is ordered, a fixed one, and one behind it: the number of the last."""
 
 
-def _switches(groups: Sequence[Group]) -> bool:
+def switches(groups: Sequence[Group]) -> bool:
     """Whether other lanes run what follows."""
     every = [each for group in groups for each in group]
     return any(isinstance(each, Instruction) and writes_lanes(each) for each in every)
 
 
+def _missing(before: Sequence[Operation], fixed: Sequence[Group]) -> set[Value]:
+    """What is not there in front of a stretch of code that is not free.
+
+    That is what the stretch makes, and what is loaded and was not read until then:
+    who reads it waits for it.
+    """
+    found: set[Value] = set()
+    for each in before:
+        found.difference_update([part.value for part in each.uses])
+        if isinstance(each, Instruction) and form_of(each.name).counter:
+            found.update([part.value for part in each.defines])
+    made = [part.value for group in fixed for each in group for part in each.defines]
+    return found.union(made)
+
+
 def _split(
-    groups: Sequence[Group], fixed: Sequence[Group], writes: Mapping[Value, int]
+    groups: Sequence[Group], missing: set[Value], writes: Mapping[Value, int]
 ) -> tuple[list[Group], list[Group]]:
-    """What needs nothing of a stretch of code that is not free, and the others."""
-    made = {part.value for group in fixed for each in group for part in each.defines}
+    """What needs nothing that is missing, and the others."""
+    made = {*missing}
     first: list[Group] = []
     rest: list[Group] = []
     for group in groups:
-        free = len(group) == 1 and _is_free(group[0], writes)
+        free = len(group) == 1 and is_free(group[0], writes)
         if free and made.isdisjoint([part.value for part in group[0].uses]):
             first.append(group)
             continue
@@ -74,7 +91,7 @@ def _split(
     return first, rest
 
 
-def _is_free(each: Operation, writes: Mapping[Value, int]) -> bool:
+def is_free(each: Operation, writes: Mapping[Value, int]) -> bool:
     """It computes, of registers alone, a value that nothing else writes."""
     if not isinstance(each, Instruction) or each.keeps or asks(each):
         return False

@@ -25,6 +25,7 @@ from wave_backend_asm.machine.instruction import (
     Label,
     Source,
 )
+from wave_backend_asm.machine.later import later
 from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.scalar_loads import neighbours_together
@@ -94,7 +95,7 @@ def assembled_program(
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
-        each.operations = ahead(sunk(each.operations, writes), writes)
+        each.operations = ahead(later(sunk(each.operations, writes), writes), writes)
     spread = accumulators(moved, fixed.keys())
     placed = _placed(stretches, chip, budget, fixed, spread)
     found = placed.allocation
