@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -168,3 +169,21 @@ def test_who_reads_goes_before_who_overwrites():
     nodes = [node(LANE, ["value"]), node(LANE, ["other"], ["value"]),
              node(LOAD, ["value"]), node(LANE, (), ["value", "other"])]  # fmt: skip
     assert schedule(region(nodes, {}), limits(512)) == [0, 1, 2, 3]
+
+
+def test_who_reads_what_is_on_its_way_comes_late():
+    """A load in front of all of them lands while others work."""
+    nodes = [node(LANE, ["first"], ["loaded"]), node(LANE, ["second"], ["first"])]
+    nodes += [node(LANE, [f"v{n}"]) for n in range(20)]
+    given = replace(region(nodes, {}, before=["loaded"]), lands={"loaded": 60})
+    assert given.starts == [60] + 21 * [0]
+    found = schedule(given, limits(512))
+    assert (found.index(0), found.index(1)) == (15, 16)
+    assert Listing(given).cycles(found) == 22 * 4
+    assert Listing(given).cycles(range(22)) == 60 + 22 * 4
+
+
+def test_what_is_written_again_is_not_what_was_on_its_way():
+    nodes = [node(LANE, ["loaded"]), node(LANE, ["sum"], ["loaded"])]
+    given = replace(region(nodes, {}), lands={"loaded": 60})
+    assert given.starts == [0, 0]

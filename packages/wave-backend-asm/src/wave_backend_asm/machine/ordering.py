@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, groupby
+from itertools import accumulate, chain, groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.liveness import Flow, backwards, most_live
 from wave_backend_asm.machine.effects import effects_of
+from wave_backend_asm.machine.flights import Flight, Flights
 from wave_backend_asm.machine.instruction import Copy, Instruction
 from wave_backend_asm.machine.names import Names
 from wave_backend_asm.machine.prices import price_of
@@ -71,7 +72,9 @@ class Orders:
         """
         if not self._fits:
             return
-        program = _Program(self._flow, self._names, self._chip, self._budget.sharing)
+        sharing = self._budget.sharing
+        flights = Flights(self._flow, self._chip, sharing)
+        program = _Program(self._flow, self._names, self._chip, sharing, flights)
         blocks = [
             program.block(number, each) for number, each in enumerate(self._blocks)
         ]
@@ -119,6 +122,7 @@ class _Program:
     names: Names
     chip: str
     sharing: int
+    flights: Flights
 
     def block(self, number: int, operations: Sequence[Operation]) -> list[_Row]:
         """The operations of a block: what lies between fixed points is ordered."""
@@ -126,12 +130,15 @@ class _Program:
         parts = [(fixed, [*groups]) for fixed, groups in rows]
         if all(fixed or len(groups) < 2 for fixed, groups in parts):
             return [_Row([tuple(operations)])]
-        live = self._live(number)
+        ends = [*accumulate(sum(map(len, groups)) for _, groups in parts)]
+        places = [0, *ends]
+        live, flights = self._live(number), self.flights.at(number, places)
         found: list[_Row] = []
-        end = 0
-        for fixed, groups in parts:
-            start, end = end, end + sum(map(len, groups))
-            listing = None if fixed else self._listing(groups, live[start], live[end])
+        for at, (fixed, groups) in enumerate(parts):
+            listing = None
+            if not fixed:
+                live_here = live[places[at]], live[places[at + 1]]
+                listing = self._listing(groups, live_here, flights[at])
             found.append(_Row(groups, listing))
         return found
 
@@ -144,16 +151,21 @@ class _Program:
         ]
         return [*reversed(found), behind]
 
-    def _listing(self, groups: list[Group], before: int, behind: int) -> Listing | None:
+    def _listing(
+        self, groups: list[Group], live: tuple[int, int], flying: list[Flight]
+    ) -> Listing | None:
         """Orders of some groups; ``None`` where nobody waits for a result."""
         prices = [self._price(group) for group in groups]
-        if len(groups) < 2 or not any(p.latency or p.settles for p in prices):
+        slow = flying or any(p.latency or p.settles for p in prices)
+        if len(groups) < 2 or not slow:
             return None
         names = self.names
         nodes = [*map(self._node, groups, prices)]
-        return Listing(
-            Region(nodes, names.registers, names.live(before), names.live(behind))
-        )
+        lands: dict[Hashable, int] = {
+            name: cycles for bits, cycles in flying for name in names.live(bits)
+        }
+        before, behind = map(names.live, live)
+        return Listing(Region(nodes, names.registers, before, behind, lands))
 
     def _price(self, group: Group) -> Price:
         """What a group costs: the unit is that of what is waited for longest."""

@@ -9,12 +9,12 @@ long, is not taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from wave_backend_asm.order.nodes import Node, needs_of, remaining
+from wave_backend_asm.order.nodes import needs_of, remaining
 from wave_backend_asm.order.room import Limits, Region, Room, Uses
 
 _NEVER = 1 << 62
@@ -26,7 +26,7 @@ class Listing:
 
     def __init__(self, region: Region) -> None:
         """What is the same for all of them is found once."""
-        self._ways, self._uses = _Ways(region.nodes), Uses(region)
+        self._ways, self._uses = _Ways(region), Uses(region)
         self._given = [*range(len(region.nodes))]
 
     def within(self, limits: Limits, spare: int = 0) -> list[int]:
@@ -94,9 +94,11 @@ class _Ways:
         following: who comes behind each, waiting for it or not.
         places: of each node among all, if the longest wait goes first.
         ranked: the nodes by these places.
+        starts: when each can begin, by what was on its way in front of all of them.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, region: Region) -> None:
+        nodes, self.starts = region.nodes, region.starts
         needs, count = needs_of(nodes), len(nodes)
         numbers = {"": 0}
         units = [numbers.setdefault(n.price.unit, len(numbers)) for n in nodes]
@@ -132,7 +134,7 @@ class _Clock:
         self._costs, self._waiting = ways.costs, ways.waiting
         self._free = [0] * ways.units
         self.now, self.end = 0, 0
-        self.ready = [0] * len(ways.costs)
+        self.ready = [*ways.starts]
 
     def opens(self, number: int) -> int:
         """When its unit takes a node."""
@@ -168,7 +170,9 @@ class _Choice:
         self._missing = [*ways.missing]
         # Those whose operands come later, by when; those that wait for nothing but
         # their unit, by places; and those that would make too much live.
-        self._later = [(0, n) for n, count in enumerate(ways.missing) if not count]
+        ready = self.clock.ready
+        self._later = [(ready[n], n) for n, row in enumerate(ways.missing) if not row]
+        heapify(self._later)
         self._open: list[list[int]] = [[] for _ in range(ways.units)]
         self._held: list[int] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache, cached_property
 from itertools import chain
@@ -79,12 +79,27 @@ class Region:
         registers: by name; what else nodes read and write takes none.
         before: names of what is live in front of them.
         behind: names of what is live behind them.
+        lands: names of what is on its way in front of them, with the cycles until it
+            is there.
     """
 
     nodes: Sequence[Node]
     registers: Mapping[Hashable, Registers]
     before: Things = NOTHING
     behind: Things = NOTHING
+    lands: Mapping[Hashable, int] = field(default_factory=dict["Hashable", int])
+
+    @property
+    def starts(self) -> list[int]:
+        """When each node can begin, by what was on its way."""
+        if not self.lands:
+            return [0] * len(self.nodes)
+        lands, found = {**self.lands}, list[int]()
+        for node in self.nodes:
+            found.append(max((lands.get(each, 0) for each in node.reads), default=0))
+            for each in node.writes & lands.keys():
+                del lands[each]
+        return found
 
 
 class Uses:
