@@ -21,6 +21,8 @@ from wave_backend_asm.assemble.document import document
 from wave_backend_asm.assemble.serve import CODE
 from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen import module
+from wave_backend_asm.machine.effects import effects_of
+from wave_backend_asm.machine.instruction import Instruction
 from wave_core.cli.app import app
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.check_case import run_case
@@ -134,6 +136,28 @@ def test_offsets_in_lds_are_in_the_instructions(session):
     offsets = re.findall(r"ds_read_b64_tr_b16 .*\boffset:(\d+)", text)
     assert max(map(int, offsets)) >= 1 << 14
     assert not re.search(r"v_add_u32 v\d+, 0x[0-9a-f]{4},", text)
+
+
+TILED = ("attention", "gemm-stream-k", "conv2d-weight", "topk")
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_every_access_of_lds_says_which_buffer_it_touches(session, name, monkeypatch):
+    """Those of one buffer are kept in their order, those of others need not be."""
+    assembled, found = module.assembled_program, []
+
+    def looked_at(lines, *rest):
+        found.extend(line for line in lines if isinstance(line, Instruction))
+        return assembled(lines, *rest)
+
+    monkeypatch.setattr(module, "assembled_program", looked_at)
+    assembly(session, name, "gfx950", {})
+    touching = [
+        line for line in found
+        if any(each.startswith("lds") for row in effects_of(line) for each in row)
+    ]  # fmt: skip
+    assert touching
+    assert all(line.memory for line in touching)
 
 
 @pytest.mark.covering(1)

@@ -36,7 +36,7 @@ def test_each_operation_takes_its_time():
 
 def test_what_has_landed_is_not_on_its_way():
     first = loaded(VALUE)
-    many = [say("v_mov_b32", AT, of=(0,)) for _ in range(wait(first) // 4)]
+    many = [say("v_mov_b32", AT, of=(0,)) for _ in range(-(-wait(first) // 4))]
     assert flying([Block((first, *many))], 0, len(many) + 1) == {}
     assert flying([Block((first, *many))], 0, len(many)) != {}
 

@@ -104,6 +104,9 @@ def test_lds_stays_in_its_order():
     copied = say("buffer_load_dword", of=(AT, QUAD, 0), modifiers="offen lds")
     assert effects_of(copied) == ({"buffers", "m0"}, {"lds"}, {"lds"})
     assert effects_of(loaded(value, keeps=())).writes == frozenset()
+    known = replace(copied, memory="1")
+    assert effects_of(known) == ({"buffers", "m0"}, {"lds 1"}, {"lds 1"})
+    assert effects_of(replace(read, memory="2")).reads == {"lds 2"}
     atomic = say("buffer_atomic_add", value, of=(AT, QUAD, 0))
     assert effects_of(atomic).writes == {"buffers"}
 

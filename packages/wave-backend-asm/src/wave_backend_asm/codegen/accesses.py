@@ -28,11 +28,13 @@ class Address:
         lane: bytes that lanes add.
         wave: bytes that the wave adds, of a buffer.
         immediate: bytes in the instruction.
+        memory: the buffer of LDS.
     """
 
     lane: Operand
     wave: Operand
     immediate: int
+    memory: str = ""
 
 
 def buffer_address(
@@ -90,7 +92,7 @@ def lds_address(emit: Emitter, memory: Memory, piece: Piece) -> Address:
     number, _ = split_remainders(offset)
     field = number % _LDS_IMMEDIATE if number > 0 else 0
     name = emit.indices.wrapped(offset - field)
-    return Address(emit.b.words(name)[0], 0, field)
+    return Address(emit.b.words(name)[0], 0, field, memory.name)
 
 
 def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.files import Place
 from wave_backend_asm.assemble.start import Start
-from wave_backend_asm.codegen.memories import starts_in_lds
+from wave_backend_asm.codegen.memories import names_in_lds, starts_in_lds
 from wave_backend_asm.machine.operands import SCALARS, Virtual
 from wave_backend_asm.select.builder import Builder
 from wave_backend_asm.select.instructions import AsmInstructions
@@ -44,6 +44,7 @@ class Emitter(Emission):
         b: where code goes, and what names stand for.
         memories: by the key of the defining op.
         starts: bytes of LDS in front of each buffer, by key.
+        buffers: names of buffers of LDS, by key.
         copies: the copies to LDS.
         marks_copies: whether barriers alone say when they have landed.
         leaves_copies: whether some barrier leaves groups of them under way.
@@ -77,6 +78,7 @@ class Emitter(Emission):
         self.loads_scalars, self.loaded_scalars = True, False
         self.memories: dict[int, Memory] = {}
         self.starts = starts_in_lds(graph)
+        self.buffers = names_in_lds(graph, self.starts)
         self.copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
         self.marks_copies = copies_are_marked(graph)
         self.leaves_copies = copies_are_left(graph)

@@ -13,7 +13,7 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.sync import Fence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
     from wave_backend_asm.codegen.emitter import Emitter
     from wave_core.ir import Graph
@@ -41,6 +41,7 @@ class Memory:
         start: bytes in front of it in LDS.
         count: elements, where they are known.
         steady: whether nobody writes it while the kernel runs.
+        name: of a buffer of LDS, the same for all that share bytes.
     """
 
     dtype: DType
@@ -49,6 +50,7 @@ class Memory:
     start: int = 0
     count: int | None = None
     steady: bool = False
+    name: str = ""
 
     @property
     def outside(self) -> int:
@@ -152,4 +154,27 @@ def _bytes(graph: Graph, op: Allocate) -> int:
 def lds_of(emit: Emitter, op: Allocate) -> Memory:
     """The record of an allocation in LDS."""
     shape = extents(emit.graph, op.memory_type)
-    return Memory(op.dtype, strides(shape), start=emit.starts[op.ident])
+    key = op.ident
+    return Memory(
+        op.dtype, strides(shape), start=emit.starts[key], name=emit.buffers[key]
+    )
+
+
+def names_in_lds(graph: Graph, starts: Mapping[int, int]) -> dict[int, str]:
+    """A name for each buffer, by key; those that share bytes have the same one."""
+    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+    keys = [op.ident for op in buffers]
+    ends = {op.ident: starts[op.ident] + _bytes(graph, op) for op in buffers}
+    return shared_names([(starts[key], ends[key], key) for key in keys])
+
+
+def shared_names(ranges: Sequence[tuple[int, int, int]]) -> dict[int, str]:
+    """Names by key, of ranges as start, end and key: one for all that overlap."""
+    found: dict[int, str] = {}
+    name, last = "", 0
+    for start, end, key in sorted(ranges):
+        if start >= last:
+            name = f"{key}"
+        last = max(last, end)
+        found[key] = name
+    return found

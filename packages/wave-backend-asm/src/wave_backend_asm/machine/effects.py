@@ -27,7 +27,8 @@ class Effects(NamedTuple):
 
     Attributes:
         reads: what is read.
-        writes: what is written; loads of two places may change theirs, stores not.
+        writes: what is written; loads of two places may change theirs, stores not. A
+            buffer of LDS that is known has a name of its own; all others have one.
         lands: what of it a copy fills later; who reads it does so behind a wait of the
             author's, which nothing is moved across.
     """
@@ -40,7 +41,8 @@ class Effects(NamedTuple):
 def effects_of(instruction: Instruction) -> Effects:
     """What an instruction does beside its values."""
     written, read = _words(instruction.results), _words(instruction.operands)
-    return _effects(instruction.name, instruction.modifiers, read, written)
+    lds = f"lds {instruction.memory}" if instruction.memory else "lds"
+    return _effects(instruction.name, instruction.modifiers, read, written, lds)
 
 
 def _words(operands: Sequence[Operand]) -> tuple[str, ...]:
@@ -49,14 +51,14 @@ def _words(operands: Sequence[Operand]) -> tuple[str, ...]:
 
 @cache
 def _effects(
-    name: str, modifiers: str, read: tuple[str, ...], written: tuple[str, ...]
+    name: str, modifiers: str, read: tuple[str, ...], written: tuple[str, ...], lds: str
 ) -> Effects:
     form = form_of(name)
     reads, writes = {*read}, {*written}
     if form.reads & VCC_BITS:
         reads.add("vcc")
     if form.unit == "lds" and not _BETWEEN_LANES.fullmatch(name):
-        (reads if name.startswith("ds_read") else writes).add("lds")
+        (reads if name.startswith("ds_read") else writes).add(lds)
     if name.startswith("s_buffer_load"):
         reads.add("buffers")
     if form.unit == "vmem":
@@ -64,6 +66,6 @@ def _effects(
         (writes if changes else reads).add("buffers")
     if modifiers.endswith(" lds"):
         reads.add("m0")
-        writes.add("lds")
-    lands = frozenset(["lds"] if modifiers.endswith(" lds") else [])
+        writes.add(lds)
+    lands = frozenset([lds] if modifiers.endswith(" lds") else [])
     return Effects(frozenset(reads), frozenset(writes), lands)

@@ -65,6 +65,7 @@ class Instruction:
         demands: operations that each counter may have in flight in front of it.
         groups: what it has to do with groups of copies to LDS.
         target: the label that it may jump to.
+        memory: the buffer of LDS that it touches, if it is known.
         at: the author's line.
         late: a sum or a product that may be rounded together with another one.
         negates: numbers of the operands that are taken with the other sign.
@@ -83,6 +84,7 @@ class Instruction:
     at: Source = NOWHERE
     late: bool = False
     negates: tuple[int, ...] = ()
+    memory: str = ""
     defines: tuple[Part, ...] = field(init=False)
     uses: tuple[Part, ...] = field(init=False)
 

@@ -99,6 +99,7 @@ class Builder(Regions[Line]):
         self.depth = 0
         self.hoists, self.asked = True, False
         self._late = False
+        self._memory = ""
         self._level: int | None = None
         self._at: Source = NOWHERE
         self._labels = 0
@@ -155,6 +156,15 @@ class Builder(Regions[Line]):
         finally:
             self._late = before
 
+    @contextmanager
+    def touching(self, memory: str) -> Generator[None]:
+        """Say of what is appended meanwhile which buffer of LDS it touches."""
+        before, self._memory = self._memory, memory
+        try:
+            yield
+        finally:
+            self._memory = before
+
     def where(self, level: int) -> int:
         """The region that code goes to that may go to one further out."""
         self.asked |= level != self.here
@@ -195,7 +205,7 @@ class Builder(Regions[Line]):
         """Append an instruction as it is."""
         made = Instruction(
             name, tuple(results), tuple(operands), modifiers, tuple(keeps),
-            demands or {}, groups, target, self._at, self._late,
+            demands or {}, groups, target, self._at, self._late, memory=self._memory,
         )  # fmt: skip
         self.append(made, self.here)
 

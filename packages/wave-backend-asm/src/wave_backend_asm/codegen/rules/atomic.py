@@ -141,9 +141,10 @@ def _in_lds(
     modifiers = f"offset:{place.immediate}"
     mask = held_mask(emit, piece)
     if mask is None:
-        b.say(name, (result.all,), operands, modifiers)
+        with b.touching(place.memory):
+            b.say(name, (result.all,), operands, modifiers)
         return result.parts()
     b.moved((0,) * result.width, result)
-    with emit.where(mask):
+    with emit.where(mask), b.touching(place.memory):
         b.say(name, (result.all,), operands, modifiers, keeps=(result.all,))
     return result.parts()

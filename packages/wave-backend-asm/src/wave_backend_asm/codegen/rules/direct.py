@@ -45,18 +45,23 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
     mask = None if landing.mask is None else emit.expr(landing.mask)
     test = None if mask is None else simple(emit.facts, mask)
     if test is None:
-        _issue(emit, _NAMES[bits], source.descriptor, place, start)
+        _issue(emit, _NAMES[bits], source.descriptor, place, start, target.name)
         return
     held = emit.b.words(emit.indices.truth(test))[0]
     if isinstance(held, int):
         held = emit.b.salu("s_mov_b64", emit.b.mask(held), width=2)
     assert not isinstance(held, str), "a mask is in registers"
     with emit.where(held):
-        _issue(emit, _NAMES[bits], source.descriptor, place, start)
+        _issue(emit, _NAMES[bits], source.descriptor, place, start, target.name)
 
 
 def _issue(
-    emit: Emitter, copy: str, descriptor: Part, place: Address, start: Operand
+    emit: Emitter,
+    copy: str,
+    descriptor: Part,
+    place: Address,
+    start: Operand,
+    memory: str,
 ) -> None:
     """The copy; what computes its place in LDS does so in M0."""
     b = emit.b
@@ -65,4 +70,6 @@ def _issue(
     name, operands = ("s_mov_b32", (start,)) if made is None else made
     b.say(name, ("m0",), operands)
     place_of = (lane, descriptor, b.in_scalar(wave) if wave else wave)
-    b.say(copy, (), place_of, "offen lds", groups=Groups(joins=emit.marks_copies))
+    groups = Groups(joins=emit.marks_copies)
+    with b.touching(memory):
+        b.say(copy, (), place_of, "offen lds", groups=groups)

@@ -74,7 +74,8 @@ def transposed_read(op: TransposedRead, emit: Emitter) -> None:
     place = lds_address(emit, memory, piece)
     modifiers = f"offset:{place.immediate}" if place.immediate else ""
     name, lane = _TRANSPOSED[memory.dtype.bits], emit.b.in_vector(place.lane)
-    emit.b.say(name, (words.all,), (lane,), modifiers)
+    with emit.b.touching(place.memory):
+        emit.b.say(name, (words.all,), (lane,), modifiers)
     kind = Kind(element(memory.dtype), piece.count)
     emit.define(op, Value(emit.b.of(kind, words.parts()), *kind))
 
@@ -156,7 +157,8 @@ def _loaded(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> list[Dat
                 emit, name, words.all, memory.descriptor, place, at, flags, load=True
             )
         else:
-            _lds_load(emit, words, place, at, size, piece)
+            with emit.b.touching(place.memory):
+                _lds_load(emit, words, place, at, size, piece)
         found.append(Datum(Kind(item, count), words.parts()))
     return found
 
@@ -174,7 +176,8 @@ def _stored(
             name = f"buffer_store_{_name(_BUFFER_WORDS, _BUFFER_STORES, size)}"
             _buffer(emit, name, data, memory.descriptor, place, at, flags, load=False)
         else:
-            _lds_store(emit, data, place, at, size, piece)
+            with emit.b.touching(place.memory):
+                _lds_store(emit, data, place, at, size, piece)
 
 
 def _name(words: dict[int, str], parts: dict[int, str], size: int) -> str:
