@@ -255,6 +255,17 @@ def test_a_number_is_read_by_both_halves():
     assert {line.modifiers for line in lines} == {"op_sel_hi:[0,1]"}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_number_with_a_word_of_its_own_is_moved_to_two_registers_at_once(turned):
+    """Only the lower one is read: what the upper one is does not matter."""
+    number = (floats.bits(0.3),) * 8
+    lines, _ = together("mulf", *((number, words(8)) if turned else (words(8), number)))
+    first, *others = lines
+    assert (first.name, first.operands) == ("s_mov_b64", (floats.bits(0.3),))
+    taken = "op_sel_hi:[0,1]" if turned else "op_sel_hi:[1,0]"
+    assert [line.modifiers for line in others] == [taken] * 4
+
+
 @pytest.mark.parametrize(
     "one",
     [tuple(Virtual().all for _ in range(8)), words(9)[1:], (*words(4), *words(5)[1:])],

@@ -69,8 +69,9 @@ def packed(b: Builder, word: str, one: Words, two: Words) -> tuple[Operand, ...]
         rows = one[start : start + _WIDEST], two[start : start + _WIDEST]
         result = Virtual(len(rows[0]))
         for at in range(0, result.width, 2):
-            sides = [_pair(b, row[at : at + 2]) for row in rows]
-            _say(b, _INSTRUCTIONS[word], result.all._replace(first=at, width=2), sides)
+            pairs = [row[at : at + 2] for row in rows]
+            part = result.all._replace(first=at, width=2)
+            _say(b, _INSTRUCTIONS[word], part, pairs)
         found += result.parts()
     return tuple(found)
 
@@ -97,13 +98,17 @@ def _pair(b: Builder, words: Words) -> Operand:
         return b.side_by_side(words) if beside else b.together(words)
     if is_inline(first):
         return first
+    if isinstance(first, int):
+        # The upper word is nobody's: both halves are the lower one.
+        return b.kept(("pair", first), lambda: b.salu("s_mov_b64", first, width=2))
     return b.together(words, SCALARS if is_scalar(first) else VECTORS)
 
 
 def _say(
-    b: Builder, row: _Instruction, result: Operand, sides: Sequence[Operand]
+    b: Builder, row: _Instruction, result: Operand, pairs: Sequence[Words]
 ) -> None:
     """Append the instruction; of a number, both halves are the lower one."""
-    one, two = (Halves(apart=not isinstance(side, int)) for side in sides)
+    one, two = (Halves(apart=not isinstance(pair[0], int)) for pair in pairs)
+    sides = [_pair(b, pair) for pair in pairs]
     taken = [one, two._replace(negated=row.negates)]
     b.say(row.name, (result,), sides, text_of_halves(taken))
