@@ -33,7 +33,7 @@ def forwarded(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
     if not homes:
         return [*lines]
     found = [renamed(line, homes) for line in lines]
-    return [line for line in found if not _is_idle(line)]
+    return [line for line in found if not is_idle(line)]
 
 
 def _homes(lines: Sequence[Line], fixed: Collection[Value]) -> dict[Value, Part]:
@@ -128,5 +128,6 @@ def _home_of(operand: Operand, homes: dict[Value, Part]) -> Operand:
     return _home(operand, homes) if isinstance(operand, Part) else operand
 
 
-def _is_idle(line: Line) -> bool:
+def is_idle(line: Line) -> bool:
+    """It copies registers to themselves."""
     return isinstance(line, Copy) and line.result == line.operand

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -31,6 +31,7 @@ from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.scalar_loads import neighbours_together
 from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
+from wave_backend_asm.machine.tuples import parts_of_tuples
 from wave_backend_asm.machine.unread import without_unread
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Run
@@ -96,8 +97,8 @@ def assembled_program(
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
         each.operations = ahead(later(sunk(each.operations, writes), writes), writes)
-    spread = accumulators(moved, fixed.keys())
-    placed = _placed(stretches, chip, budget, fixed, spread)
+    draft = _Draft.of(stretches, fixed, accumulators(moved, fixed.keys()))
+    placed = _placed(draft.without_copies(), chip, budget)
     found = placed.allocation
     codes = [_instructions(each.operations, found) for each in placed.stretches]
     runs = [
@@ -123,23 +124,72 @@ class _Placed:
     allocation: Allocation
 
 
-def _placed(
-    stretches: Sequence[_Stretch], chip: str, budget: Budget,
-    fixed: Mapping[Value, Place], spread: set[Value],
-) -> _Placed:  # fmt: skip
+@dataclass(frozen=True)
+class _Draft:
+    """A program in the order that was given, and what is known of its values.
+
+    Attributes:
+        stretches: the program.
+        blocks: the same, for what asks for that.
+        fixed: values whose registers are given.
+        spread: values that may live in AGPRs, too.
+        flow: what is live.
+        webs: values that can have the same registers, wherever they live.
+    """
+
+    stretches: Sequence[_Stretch]
+    blocks: Sequence[Block]
+    fixed: Mapping[Value, Place]
+    spread: set[Value]
+    flow: Flow
+    webs: Sequence[Web]
+
+    @classmethod
+    def of(
+        cls, stretches: Sequence[_Stretch], fixed: Mapping[Value, Place],
+        spread: set[Value],
+    ) -> _Draft:  # fmt: skip
+        """A program, of which nothing is known yet."""
+        blocks = _blocks(stretches)
+        flow, used = Flow.of(blocks), _used(blocks, fixed)
+        webs = webs_of(flow, dict.fromkeys(flow.bits.first, ()), used, spread)
+        return cls(stretches, blocks, used, spread, flow, webs)
+
+    @property
+    def code(self) -> list[list[Instruction | Copy]]:
+        """The operations of each stretch."""
+        return [each.operations for each in self.stretches]
+
+    def with_code(
+        self, code: Sequence[list[Instruction | Copy]], spread: set[Value]
+    ) -> _Draft:
+        """Other operations."""
+        pairs = zip(self.stretches, code, strict=True)
+        changed = [_Stretch(each.label, operations) for each, operations in pairs]
+        return _Draft.of(changed, self.fixed, spread)
+
+    def without_copies(self) -> _Draft:
+        """It has no copies into tuples, and none for products, that need not be."""
+        draft = self
+        of = {value: web for web in self.webs for value in web.values}
+        code = parts_of_tuples(self.code, self.flow, of, self.fixed)
+        if code is not None:
+            lines = [each for operations in code for each in operations]
+            draft = self.with_code(code, accumulators(lines, self.fixed))
+            of = {value: web for web in draft.webs for value in web.values}
+        rows = [added_to_others(each, of) for each in draft.code]
+        values = set[Value]().union(*(row.values for row in rows))
+        if not values:
+            return draft
+        return draft.with_code([row.operations for row in rows], draft.spread - values)
+
+
+def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
     """A better order, if it fits and as many waves do; else the one that was given."""
-    blocks = _blocks(stretches)
-    used = _used(blocks, fixed)
-    flow = Flow.of(blocks)
-    webs = _webs(flow, used, spread)
-    if values := _without_copies(stretches, webs):
-        blocks, spread = _blocks(stretches), spread - values
-        flow = Flow.of(blocks)
-        webs = _webs(flow, used, spread)
-    given = [each.operations for each in stretches]
-    orders = Orders(given, flow, chip, budget, webs)
+    used, spread = draft.fixed, draft.spread
+    orders = Orders(draft.code, draft.flow, chip, budget, draft.webs)
     for better in orders.tries():
-        pairs = zip(stretches, better, strict=True)
+        pairs = zip(draft.stretches, better, strict=True)
         changed = [_Stretch(each.label, operations) for each, operations in pairs]
         moved = _blocks(changed)
         try:
@@ -148,22 +198,8 @@ def _placed(
             continue
         if found.vectors <= orders.alike:
             return _Placed(changed, moved, found)
-    return _Placed(stretches, blocks, allocate(blocks, budget, used, spread))
-
-
-def _webs(flow: Flow, fixed: Collection[Value], spread: set[Value]) -> list[Web]:
-    """Values that can have the same registers, wherever they live."""
-    return webs_of(flow, dict.fromkeys(flow.bits.first, ()), fixed, spread)
-
-
-def _without_copies(stretches: Sequence[_Stretch], webs: Sequence[Web]) -> set[Value]:
-    """Leave out copies that products need not have; the values that these take."""
-    of = {value: web for web in webs for value in web.values}
-    values: set[Value] = set()
-    for each in stretches:
-        each.operations, taken = added_to_others(each.operations, of)
-        values |= taken
-    return values
+    found = allocate(draft.blocks, budget, used, spread)
+    return _Placed(draft.stretches, draft.blocks, found)
 
 
 def _used(blocks: Sequence[Block], fixed: Mapping[Value, Place]) -> dict[Value, Place]:
