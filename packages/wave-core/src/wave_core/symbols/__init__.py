@@ -16,7 +16,9 @@ from wave_core.symbols.evaluate import evaluate as evaluate
 from wave_core.symbols.expr import (
     Expr as Expr,
     as_expr as as_expr,
+    combine as combine,
     constant as constant,
+    dot as dot,
     product as product,
     symbol as symbol,
     total as total,

@@ -148,12 +148,15 @@ class Expr(_Fields):
         if self.kind is _CONST:
             return self
         # A lazy seam: substitution rebuilds every kind, also those built on this one.
-        from wave_core.symbols import substitute  # noqa: PLC0415
+        from wave_core.symbols.substitute import (  # noqa: PLC0415
+            substitute_all,
+            substitute_symbols,
+        )
 
         if not _SYMBOLS.issuperset(map(_KIND_OF, mapping)):
-            return substitute.substitute_all((self,), mapping)[0]
+            return substitute_all((self,), mapping)[0]
         own = {key: mapping[key] for key in self.free_symbols if key in mapping}
-        return substitute.substitute_symbols(self, own) if own else self
+        return substitute_symbols(self, own) if own else self
 
     def __add__(self, other: Expr | int) -> Expr:
         return add(self, other)
@@ -465,6 +468,16 @@ def multiply(a: Expr | int, b: Expr | int) -> Expr:
     if b.kind is _CONST:
         return scale(a, b.const)
     return product((a, b))
+
+
+def dot(pairs: Iterable[tuple[Expr | int, Expr | int]]) -> Expr:
+    """The sum of products of two, collected once."""
+    rows: list[tuple[Expr | int, int]] = []
+    for one, other in pairs:
+        factor = as_expr(other)
+        plain = factor.kind is _CONST
+        rows.append((one, factor.const) if plain else (multiply(one, factor), 1))
+    return combine(rows)
 
 
 def monomial_factors(term: Expr) -> tuple[Expr, ...]:

@@ -12,6 +12,8 @@ from itertools import product
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wave_core.analysis.dependences.footprint import (
     NOBODY,
     SEVERAL,
@@ -284,8 +286,8 @@ class Dependences:
         waves, others = one.waves[here], two.waves[there]
         # Of two waves unless it is one wave, and the same one.
         differ = (waves != others) | one.several[here]
-        group = bool(((waves != 0) & (others != 0) & differ).any())
-        if not (waves & others).any():
+        group = bool(np.count_nonzero((waves != 0) & (others != 0) & differ))
+        if not np.count_nonzero(waves & others):
             return Reach(group=group)
         return _lanes(one.owners[:, here], two.owners[:, there], group=group)
 
@@ -480,4 +482,5 @@ def _lanes(mine: Owners, other: Owners, *, group: bool) -> Reach:
     both = (mine != NOBODY) & (other != NOBODY)
     differ = both & ((mine != other) | (mine == SEVERAL))
     same = both & ((mine == other) | (mine == SEVERAL) | (other == SEVERAL))
-    return Reach(bool(same.any()), bool(differ.any()), group)
+    same_lane, other_lane = map(np.count_nonzero, (same, differ))
+    return Reach(bool(same_lane), bool(other_lane), group)

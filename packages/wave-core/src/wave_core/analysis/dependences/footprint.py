@@ -18,7 +18,7 @@ from wave_core.ops.atomic import Atomic
 from wave_core.ops.control import Conditional, symbols_set_by
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import GatherToLDS, Read, Write
-from wave_core.symbols import Expr, conjuncts, constant, evaluate, total
+from wave_core.symbols import Expr, combine, conjuncts, constant, dot, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -167,24 +167,24 @@ class Footprints:
     def _split(self, memory: MemoryType, row: Access) -> tuple[int, Expr, Expr] | None:
         """The element offset as constant, uniform part and part of the threads."""
         offset, step = constant(0), constant(1)
-        parts: list[Expr] = []
+        parts: list[tuple[Expr, Expr]] = []
         extents = reversed(memory.storage_shape)
         for place, extent in zip(reversed(row.coordinates), extents, strict=True):
-            parts.append(place * step)
+            parts.append((place, step))
             step = step * extent.subs(self._graph.bindings)
-        offset = total(parts).subs(self._graph.bindings)
+        offset = dot(parts).subs(self._graph.bindings)
         first, terms = offset.linear()
-        base: list[Expr] = []
-        pattern: list[Expr] = []
+        base: list[tuple[Expr, int]] = []
+        pattern: list[tuple[Expr, int]] = []
         for term, factor in terms:
             symbols = term.free_symbols
             if symbols <= self._local:
-                pattern.append(term * factor)
+                pattern.append((term, factor))
             elif symbols.isdisjoint(self._local) and self._steady(symbols):
-                base.append(term * factor)
+                base.append((term, factor))
             else:
                 return None
-        return first, total(base), total(pattern)
+        return first, combine(base), combine(pattern)
 
     def _steady(self, symbols: Iterable[Expr]) -> bool:
         """Whether all waves agree on the symbols, however far they got."""

@@ -11,7 +11,7 @@ from wave_core.backends.emission.elements import bind_element
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS
-from wave_core.symbols import Expr, Facts, eq, total
+from wave_core.symbols import Expr, Facts, combine, dot, eq
 from wave_core.types import dynamic_symbol
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def pieces(op: Read | Write, emit: Emission, memory: FlatArray) -> list[Piece]:
             "WV9905", f"`{op.op_name}` has no access row", at=op.location
         )
     rows = zip(access.coordinates, memory.strides, strict=True)
-    offset = emit.expr(total([place * stride for place, stride in rows]))
+    offset = emit.expr(dot(rows))
     mask = None if access.mask is None else emit.expr(access.mask)
     known = [*by_register(op.indices, emit, access.registers)]
     steady, moving = _parts(offset, known[0])
@@ -85,12 +85,8 @@ def pieces(op: Read | Write, emit: Emission, memory: FlatArray) -> list[Piece]:
 def _parts(offset: Expr, known: Mapping[Expr, Expr | int]) -> tuple[Expr, Expr]:
     """The terms of an offset that all registers share, and those of a register."""
     _, terms = offset.linear()
-    moving = [
-        term * factor
-        for term, factor in terms
-        if not term.free_symbols.isdisjoint(known)
-    ]
-    found = total(moving)
+    moving = [row for row in terms if not row[0].free_symbols.isdisjoint(known)]
+    found = combine(moving)
     return offset - found, found
 
 

@@ -23,6 +23,7 @@ from wave_core.symbols import (
     Kind,
     Remainder,
     as_expr,
+    combine,
     constant,
     split_remainders,
 )
@@ -277,11 +278,11 @@ class Expressions:
 
     def _groups(self, terms: tuple[tuple[Expr, int], ...]) -> list[tuple[int, Expr]]:
         """The terms by what they depend on: loops from outside in, uniform first."""
-        groups: dict[tuple[int, bool], Expr] = {}
-        for term, coeff in terms:
-            key = self.level(term), LANE in term.free_symbols
-            groups[key] = groups.get(key, constant(0)) + term * coeff
-        return [(key[0], groups[key]) for key in sorted(groups)]
+        groups: dict[tuple[int, bool], list[tuple[Expr, int]]] = {}
+        for row in terms:
+            key = self.level(row[0]), LANE in row[0].free_symbols
+            groups.setdefault(key, []).append(row)
+        return [(key[0], combine(groups[key])) for key in sorted(groups)]
 
     def _plus(self, name: str, const: int, width: int, level: int) -> str:
         if not const:
