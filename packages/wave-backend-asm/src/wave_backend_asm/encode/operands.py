@@ -21,6 +21,9 @@ LITERAL = 1024
 WORD = 11
 
 _LITERAL_CODE = 255
+_LARGEST = 64
+"""The largest number that takes no word of its own."""
+
 _WORDS = {"vcc": 106, "m0": 124, "exec": 126, "off": 127}
 _FILES = {"s": 0, "v": VECTOR, "a": VECTOR | ACCUMULATOR}
 _REGISTER = re.compile(r"([sva])(?:(\d+)|\[(\d+):\d+\])")
@@ -62,6 +65,18 @@ def plain_code_of(operand: str) -> int:
     return _code(operand, floats=False)
 
 
+@lru_cache(maxsize=1 << 14)
+def extended_code_of(operand: str) -> int:
+    """Of a pair of registers, or of a number that fills one with zeros above.
+
+    Raises:
+        UnknownError: it is another word.
+    """
+    if _NUMBER.fullmatch(operand) is None or number_of(operand) <= _LARGEST:
+        return plain_code_of(operand)
+    return number_of(operand) << WORD | LITERAL | _LITERAL_CODE
+
+
 def _code(operand: str, *, floats: bool) -> int:
     found = _REGISTER.fullmatch(operand)
     if found is not None:
@@ -73,7 +88,7 @@ def _code(operand: str, *, floats: bool) -> int:
     number = number_of(operand)
     if floats and number >> 31 == 1:
         number -= 1 << 32
-    if -16 <= number <= 64:
+    if -16 <= number <= _LARGEST:
         return 128 + number if number >= 0 else 192 - number
     if not floats:
         raise UnknownError(operand)

@@ -16,6 +16,7 @@ from wave_backend_asm.encode.operands import (
     WORD,
     UnknownError,
     code_of,
+    extended_code_of,
     number_of,
     plain_code_of,
 )
@@ -53,7 +54,9 @@ def _with_literal(word: int, *codes: int) -> bytes:
 def one(op: int, wide: bool, operands: Sequence[str]) -> bytes:  # noqa: FBT001 - a row
     """A result of one operand."""
     result, operand = operands
-    source = _scalar(operand, wide=wide)
+    source = (extended_code_of if wide else code_of)(operand)
+    if source >= VECTOR and not source & LITERAL:
+        raise UnknownError(operand)
     to = _scalar(result, wide=True)
     return _with_literal(0xBE800000 | to << 16 | op << 8 | source & 0xFF, source)
 
