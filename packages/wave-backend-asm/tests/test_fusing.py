@@ -225,3 +225,25 @@ def test_what_does_the_work_of_two_is_no_part_of_a_third():
     lines = [say("v_add_u32", C, A, B), say("v_add_u32", D, A, C),
              say("v_add_u32", E, D, B)]  # fmt: skip
     assert names(fused(lines)) == ["v_add3_u32", "v_add_u32"]
+
+
+def test_what_nobody_else_reads_is_the_first_to_go():
+    """The other shift stays for others; a sum of both needs one instruction only."""
+    words, out, wide = Virtual(WORDS), Virtual(2), Virtual()
+    shifts = [Virtual(), Virtual()]
+    body = [
+        say("v_lshlrev_b32", wide.all, 10, words.parts()[0]),
+        *[
+            say("v_lshlrev_b32", each.all, 4, part)
+            for each, part in zip(shifts, words.parts()[1:], strict=False)
+        ],
+        *[
+            say("v_add_u32", to, wide.all, each.all)
+            for each, to in zip(shifts, out.parts(), strict=True)
+        ],
+    ]
+    given = random_words()
+    text, found = run(loaded_words(body, words, out), given)
+    assert text.count("v_lshl_add_u32") == 2
+    assert text.count("v_lshlrev_b32 ") == 1
+    assert np.array_equal(found, (given[:, :1] << 10) + (given[:, 1:3] << 4))

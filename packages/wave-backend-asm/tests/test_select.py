@@ -757,3 +757,33 @@ def test_elements_of_a_word_with_one_mask_are_chosen_at_once(
         assert [line.results[0] for line in picks] == [*found]
         rows = zip(given[1].words, given[0].words, strict=True)
         assert [line.operands[:2] for line in picks] == [*rows]
+
+
+@pytest.mark.parametrize("far", [0, 1, 4, 28, 31])
+def test_what_differs_in_some_bits_is_moved_once(far):
+    """A word with bits flipped, to the left, is the word to the left with others."""
+    b, (given,) = Builder(), words(1)
+    numbers = [1, 7, 15, 1 << 31, 0xFFFFFFFF]
+    found = [
+        basic(b, "shli", basic(b, "xori", given, number), far) for number in numbers
+    ]
+    lines = without_unread([*made(b), say_all(found)])[:-1]
+    names = [line.name for line in lines]
+    assert names.count("v_lshlrev_b32") == (far > 0)
+    computed = {given: 0x12345678}
+    for line in lines:
+        one, two = (computed.get(each, each) for each in line.operands)
+        value = two << one if "lshl" in line.name else one ^ two
+        computed[line.defines[0]] = value & 0xFFFFFFFF
+    wanted = [(0x12345678 ^ number) << far & 0xFFFFFFFF for number in numbers]
+    assert [computed[each] for each in found] == wanted
+
+
+def say_all(found):
+    return Instruction("buffer_store_dword", (), tuple(found))
+
+
+def test_words_that_differ_are_compared_bit_by_bit_once():
+    b, (one, two) = Builder(), words(2)
+    found = {basic(b, "xori", one, two) for _ in range(3)}
+    assert (len(found), len(made(b))) == (1, 1)

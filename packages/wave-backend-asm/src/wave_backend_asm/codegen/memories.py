@@ -98,7 +98,7 @@ def buffer_of(
     third, fourth = start.quad.parts()[2:]
     address = b.together(start.address, SCALARS)
     if address.value is not start.quad:
-        b.say("s_mov_b64", (Part(start.quad, 0, 2),), (address,))
+        b.copy(Part(start.quad, 0, 2), address)
     records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
     b.say("s_mov_b32", (third,), (b.uniform(records),))
     b.say("s_mov_b32", (fourth,), (_RAW,))

@@ -174,7 +174,8 @@ class _Stretch:
 
     def _with_first(self, line: Instruction) -> Instruction:
         """An instruction that does the work of another one as well, if it can."""
-        for at, first in self._firsts_of(line, self._held):
+        firsts = self._firsts_of(line, self._held)
+        for at, first in sorted(firsts, key=self._readers_of):
             made = _both(first, line, at)
             if made is None:
                 continue
@@ -184,6 +185,10 @@ class _Stretch:
                 self._done.add(first)
             return made
         return line
+
+    def _readers_of(self, row: tuple[int, Instruction]) -> int:
+        """How often what somebody makes is read: what others read stays anyway."""
+        return max(self._reads[each] for each in _registers(row[1].defines))
 
     def _hold(self, line: Instruction) -> None:
         """Know an instruction until one of its operands is overwritten."""

@@ -77,7 +77,15 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
     if word == "muli" and _is_small(b, one) and _is_small(b, two):
         one, two = (two, one) if is_scalar(two) else (one, two)
         return b.valu("v_mul_u32_u24", one, two)
-    return lanes(b, word, one, two)
+    return _flipped(b, one, two) if word == "xori" else lanes(b, word, one, two)
+
+
+def _flipped(b: Builder, one: Operand, two: Operand) -> Operand:
+    """The bits in which words differ; places in LDS flip the same ones again."""
+    found = b.kept(("flipped", one, two), lambda: lanes(b, "xori", one, two))
+    if isinstance(two, int):
+        b.mark_flipped(found, one, two)
+    return found
 
 
 _SMALL = 24
@@ -154,10 +162,15 @@ def _shifted(b: Builder, word: str, one: Operand, number: int) -> Operand:
 
     What the first of two shifts or masks was for, another one may want.
     """
+    flipped = b.flipped(one) if word == "shli" else None
+    if flipped is not None:
+        return _moved_and_flipped(b, *flipped, number)
     row = Shifted(word, one, number)
     before = b.shifted(one)
     if before is None:
-        return b.mark_shifted(lanes(b, word, one, number), row)
+        key = ("moved", word, one, number)
+        found = b.kept(key, lambda: lanes(b, word, one, number))
+        return b.mark_shifted(found, row)
     bits = _field(before, word, number)
     if bits is not None:
         name = "v_bfe_i32" if word == "shrsi" else "v_bfe_u32"
@@ -168,6 +181,11 @@ def _shifted(b: Builder, word: str, one: Operand, number: int) -> Operand:
         row = Shifted(word, before.whole, number, before.first)
         one = one if before.first else before.whole
     return b.mark_shifted(lanes(b, word, one, number), row)
+
+
+def _moved_and_flipped(b: Builder, whole: Operand, bits: int, far: int) -> Operand:
+    """A word with bits flipped, to the left: others have other bits of it flipped."""
+    return basic(b, "xori", basic(b, "shli", whole, far), bits << far & 0xFFFFFFFF)
 
 
 def _field(before: Shifted, word: str, number: int) -> tuple[int, int] | None:

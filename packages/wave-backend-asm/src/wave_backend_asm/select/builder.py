@@ -107,6 +107,7 @@ class Builder(Regions[Line]):
         self._parts: dict[Operand, tuple[Operand, int]] = {}
         self._shifted: dict[Operand, Shifted] = {}
         self._added: dict[Operand, tuple[Operand, Operand]] = {}
+        self._flipped: dict[Operand, tuple[Operand, int]] = {}
         self._bounds: dict[tuple[str, Operand], int] = {}
         self._compared: dict[Operand, Compared] = {}
         self._low: dict[Operand, tuple[Operand, Operand]] = {}
@@ -367,6 +368,14 @@ class Builder(Regions[Line]):
     def shifted(self, word: Operand) -> Shifted | None:
         """How a word is made from another one, if it is so."""
         return self._shifted.get(word)
+
+    def mark_flipped(self, word: Operand, whole: Operand, bits: int) -> None:
+        """A word of lanes that is another one, some of whose bits are flipped."""
+        self._flipped[word] = whole, bits
+
+    def flipped(self, word: Operand) -> tuple[Operand, int] | None:
+        """The word that a word is but for some bits, and these, if it is so."""
+        return self._flipped.get(word)
 
     def mark_added(self, word: Operand, one: Operand, two: Operand) -> Operand:
         """A word of the wave that is the sum of two."""
