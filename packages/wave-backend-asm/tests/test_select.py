@@ -787,3 +787,33 @@ def test_words_that_differ_are_compared_bit_by_bit_once():
     b, (one, two) = Builder(), words(2)
     found = {basic(b, "xori", one, two) for _ in range(3)}
     assert (len(found), len(made(b))) == (1, 1)
+
+
+@pytest.mark.parametrize("word", ["shli", "shrui"])
+@pytest.mark.parametrize("files", [VECTORS, SCALARS])
+@pytest.mark.parametrize(("first", "second"), [(2, 3), (16, 15), (16, 16), (31, 31)])
+def test_a_shift_goes_on_where_one_of_its_kind_was(word, files, first, second):
+    b, given = Builder(), Virtual(1, files).all
+    found = basic(b, word, basic(b, word, given, first), second)
+    line = made(b)[-1]
+    whole = first + second < 32
+    distance = line.operands[files == SCALARS]
+    assert line.defines == (found,)
+    assert (given in line.operands, distance) == (
+        whole,
+        first + second if whole else second,
+    )
+
+
+def test_masks_are_joined_once():
+    b = Builder()
+    make = AsmInstructions(b, "gfx942")
+    one, two = (b.of(Kind("i1"), (Virtual(2, SCALARS).all,)) for _ in range(2))
+    found = [b.words(make.apply("andi", Kind("i1"), one, two)) for _ in range(3)]
+    found.append(b.words(make.apply("ori", Kind("i1"), one, two)))
+    assert [*map(found.index, found)] == [0, 0, 0, 3]
+    assert names_of_all(b) == ["s_and_b64", "s_or_b64"]
+
+
+def names_of_all(builder):
+    return [line.name for line in made(builder)]

@@ -13,6 +13,7 @@ from wave_backend_asm.machine.operands import (
     signed,
 )
 from wave_backend_asm.select.builder import Shifted
+from wave_backend_asm.select.data import WORD
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
@@ -65,11 +66,8 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
         one, two = two, one
     if isinstance(one, int) and isinstance(two, int) and word in _FOLDS:
         return _FOLDS[word](one, two) & 0xFFFFFFFF
-    if isinstance(two, int):
-        if (word, two & 0xFFFFFFFF) in _NEUTRAL:
-            return one
-        if word == "muli" and (power := power_of(two)) is not None:
-            return basic(b, "shli", one, power)
+    if isinstance(two, int) and (found := _less(b, word, one, two)) is not None:
+        return found
     if is_scalar(one) and is_scalar(two):
         return _of_the_wave(b, word, one, two)
     if isinstance(two, int) and word in _SHIFTS:
@@ -78,6 +76,23 @@ def basic(b: Builder, word: str, one: Operand, two: Operand) -> Operand:
         one, two = (two, one) if is_scalar(two) else (one, two)
         return b.valu("v_mul_u32_u24", one, two)
     return _flipped(b, one, two) if word == "xori" else lanes(b, word, one, two)
+
+
+def _less(b: Builder, word: str, one: Operand, number: int) -> Operand | None:
+    """The same by less than an operation with a number, if there is such a way."""
+    if (word, number & 0xFFFFFFFF) in _NEUTRAL:
+        return one
+    if word == "muli" and (power := power_of(number)) is not None:
+        return basic(b, "shli", one, power)
+    if (before := b.shifted(one)) and _goes_on(before, word, number):
+        return basic(b, word, before.whole, before.number + number)
+    return None
+
+
+def _goes_on(before: Shifted, word: str, distance: int) -> bool:
+    """Whether a shift moves on what one has moved without losing what it keeps."""
+    same = word == before.how and word in ("shli", "shrui") and not before.first
+    return same and before.number + distance < WORD
 
 
 def _flipped(b: Builder, one: Operand, two: Operand) -> Operand:

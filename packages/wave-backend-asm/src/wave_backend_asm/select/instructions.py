@@ -177,7 +177,8 @@ class AsmInstructions:
             return bounded
         both = self.b.is_uniform(one) and self.b.is_uniform(two)
         masks = [self.b.mask(each) for each in (one, two)]
-        found = self.b.salu(_LOGIC[word], *masks, width=2)
+        key = (word, *masks)
+        found = self.b.kept(key, lambda: self.b.salu(_LOGIC[word], *masks, width=2))
         return self.b.mark_uniform(found) if both else found
 
     def _integers(self, word: str, kind: Kind, data: list[Datum]) -> Words:
