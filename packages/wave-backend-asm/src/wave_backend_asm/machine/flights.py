@@ -56,14 +56,20 @@ class Flights:
     def at(self, number: int, places: Sequence[int]) -> list[list[Flight]]:
         """In front of some operations of a block, in their order."""
         touched, found = self._flow.touched[number], list[list[Flight]]()
-        flying, begin = self._into[number], 0
+        # Cycles count from the start of the block, so that few operations change them.
+        flying, begin, now = [*self._into[number]], 0, 0
+        bits, soonest = _watched(flying)
         for place in places:
             for operation, defined, used in touched[begin:place]:
-                flying = _after(flying, defined | used)
+                now += _ISSUE
+                if soonest <= now or (defined | used) & bits:
+                    flying = _left(flying, defined | used, now)
+                    bits, soonest = _watched(flying)
                 if defined and _loads(operation):
-                    flying.append(Flight(defined, self._wait(operation)))
+                    flying.append(Flight(defined, now + self._wait(operation)))
+                    bits, soonest = _watched(flying)
             begin = place
-            found.append(flying)
+            found.append([Flight(each.bits, each.cycles - now) for each in flying])
         return found
 
     def _wait(self, load: Instruction) -> int:
@@ -71,17 +77,23 @@ class Flights:
         return price_of(load, self._chip, self._sharing).wait // 2
 
 
+_NEVER = 1 << 62
 _TIMES = 2
 """So that what the end of a loop loads is known at its start."""
 
 
-def _after(flying: Sequence[Flight], touched: int) -> list[Flight]:
-    """What is on its way behind an operation."""
-    return [
-        Flight(bits, cycles - _ISSUE)
-        for bits, cycles in flying
-        if cycles > _ISSUE and not bits & touched
-    ]
+def _watched(flying: Sequence[Flight]) -> tuple[int, int]:
+    """All registers that are on their way, and when the first of them are there."""
+    bits, soonest = 0, _NEVER
+    for each in flying:
+        bits |= each.bits
+        soonest = min(soonest, each.cycles)
+    return bits, soonest
+
+
+def _left(flying: Sequence[Flight], touched: int, now: int) -> list[Flight]:
+    """What is still on its way behind an operation."""
+    return [each for each in flying if each.cycles > now and not each.bits & touched]
 
 
 def _loads(operation: Operation) -> TypeGuard[Instruction]:

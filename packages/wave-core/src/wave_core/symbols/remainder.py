@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 
 from wave_core.symbols.division import floordiv
@@ -127,10 +128,11 @@ class _Search:
         self.found.append((Remainder(base, as_expr(modulus)), factor))
 
 
-def _divisors(value: int) -> list[int]:
+@lru_cache(maxsize=1024)
+def _divisors(value: int) -> tuple[int, ...]:
     """The divisors above 1, smallest first."""
     if value > DIVISOR_LIMIT:
-        return [value]
+        return (value,)
     small = [d for d in range(2, int(value**0.5) + 1) if value % d == 0]
     large = [value // d for d in reversed(small) if d * d != value]
-    return [*small, *large, value] if value > 1 else []
+    return (*small, *large, value) if value > 1 else ()

@@ -92,6 +92,7 @@ class Dependences:
         self._answers: dict[object, Reach] = {}
         self._met: dict[object, Reach] = {}
         self._patterns: dict[tuple[int, int, int], Columns] = {}
+        self._periods: dict[tuple[Expr, Expr | None], int | None] = {}
         self._ranges: dict[Allocate, AddressRange | None] = {}
         self._facts: Facts | None = None
         waves = self._footprints.wave_count
@@ -212,12 +213,19 @@ class Dependences:
         trips = self.most_trips(carrier)
         period = 1
         for access in (source, sink):
-            own = _period(self.footprint(access).base, carrier.induction)
+            own = self._period(self.footprint(access).base, carrier.induction)
             if own is None:
                 return range(2, trips) if trips and trips <= CASES else None
             period = lcm(period, own)
         last = period + 2
         return range(2, last if trips is None else min(last, trips))
+
+    def _period(self, base: Expr, induction: Expr | None) -> int | None:
+        """As `_period`, which many accesses ask alike."""
+        key = base, induction
+        if key not in self._periods:
+            self._periods[key] = _period(base, induction)
+        return self._periods[key]
 
     def likeness(self, access: SharedAccess) -> Hashable:
         """A key of accesses at one place that depend on, and are needed by, the same.
