@@ -18,10 +18,10 @@ def wait(load):
     return price_of(load, CHIP).wait // 2
 
 
-def flying(blocks, number, place):
+def flying(blocks, number, place, *, alone=True):
     """The values on their way, with the cycles that are left."""
     flow = Flow.of(blocks)
-    ((*found,),) = Flights(flow, CHIP, 1).at(number, [place])
+    ((*found,),) = Flights(flow, CHIP, 1, alone=alone).at(number, [place])
     return {flow.bits.values(bits)[0]: cycles for bits, cycles in found}
 
 
@@ -51,3 +51,8 @@ def test_a_turn_begins_with_what_the_one_before_it_has_loaded():
     assert flying(blocks, 0, 1) == {}
     assert flying(blocks, 1, 0) == flying(blocks, 2, 0) == {VALUE: wait(load)}
     assert flying(blocks, 1, 1) == {}
+
+
+def test_others_work_meanwhile_where_several_waves_fit():
+    load = loaded(VALUE)
+    assert flying([Block((load,))], 0, 1, alone=False) == {}

@@ -46,8 +46,11 @@ class Budget:
 
     def beside(self, vectors: int) -> int:
         """The most vector registers that let as many waves fit as so many do."""
-        fit = min(self.most, _UNIFIED // granted(max(1, vectors)))
-        return min(self.vector, Budget.of_waves(max(1, fit)).vector)
+        return min(self.vector, Budget.of_waves(self.waves(vectors)).vector)
+
+    def waves(self, vectors: int) -> int:
+        """Waves of a SIMD at a time, each of which has so many vector registers."""
+        return max(1, min(self.most, _UNIFIED // granted(max(1, vectors))))
 
     def limit(self, file: str, vgprs: int = 0) -> int:
         """Registers of one file; AGPRs are what ``vgprs`` leave."""

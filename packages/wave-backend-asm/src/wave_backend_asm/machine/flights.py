@@ -36,15 +36,18 @@ class Flight(NamedTuple):
 class Flights:
     """What is on its way, in the order that was given and without a wait."""
 
-    def __init__(self, flow: Flow, chip: str, sharing: int) -> None:
+    def __init__(self, flow: Flow, chip: str, sharing: int, *, alone: bool) -> None:
         """Follow what blocks load to the blocks behind them, around loops once.
 
         Args:
             flow: the program.
             chip: ``gfx942`` or ``gfx950``.
             sharing: waves that ask memory for the same at the same time.
+            alone: no other wave of the SIMD works while one waits. Where others do,
+                who reads is not to come late: its own readers wait behind it.
         """
         self._flow, self._chip, self._sharing = flow, chip, sharing
+        self._alone = alone
         self._into: list[list[Flight]] = [[] for _ in flow.blocks]
         for _ in range(_TIMES):
             for number, block in enumerate(flow.blocks):
@@ -65,7 +68,7 @@ class Flights:
                 if soonest <= now or (defined | used) & bits:
                     flying = _left(flying, defined | used, now)
                     bits, soonest = _watched(flying)
-                if defined and _loads(operation):
+                if self._alone and defined and _loads(operation):
                     flying.append(Flight(defined, now + self._wait(operation)))
                     bits, soonest = _watched(flying)
             begin = place

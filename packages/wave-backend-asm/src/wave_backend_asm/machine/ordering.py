@@ -73,7 +73,8 @@ class Orders:
         if not self._fits:
             return
         sharing = self._budget.sharing
-        flights = Flights(self._flow, self._chip, sharing)
+        alone = self._budget.waves(self.alike) == 1
+        flights = Flights(self._flow, self._chip, sharing, alone=alone)
         program = _Program(self._flow, self._names, self._chip, sharing, flights)
         blocks = [
             program.block(number, each) for number, each in enumerate(self._blocks)
