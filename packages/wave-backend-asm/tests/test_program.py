@@ -250,7 +250,7 @@ LONG = {
     "shrsi": lambda one, two: one >> (two & 63),
 }
 EDGES = (0, -1, 6, 2**32 - 1, -(2**32), 2**63 - 1)
-CODED = (-1, 6, -(2**32))
+CODED = (-1, 6, 64, -(2**32))
 """Of them, what is in the code itself: each is assembled."""
 
 
@@ -313,7 +313,9 @@ def of_lanes(number, turned, reads):
 
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("reads", [False, True])
-@pytest.mark.parametrize("number", [64, 65, -16, -17, 2**32 - 1, 2**63 - 1])
+@pytest.mark.parametrize(
+    "number", [64, 65, -16, -17, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1]
+)
 def test_lanes_add_numbers_of_two_words(chip, reads, number):
     given = np.resize(np.array([*EDGES, *range(-40, 40)], np.int64), 64)
     for turned in (False, True):

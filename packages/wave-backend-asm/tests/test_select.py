@@ -24,7 +24,7 @@ from wave_backend_asm.select.divisions import divide
 from wave_backend_asm.select.doubles import DOUBLES
 from wave_backend_asm.select.floats import ONE, floats_of
 from wave_backend_asm.select.instructions import AsmInstructions
-from wave_backend_asm.select.integers import compared_wide
+from wave_backend_asm.select.integers import compared_wide, wide
 from wave_backend_asm.select.vectors import elements, joined
 from wave_core.backends.emission import Kind
 from wave_core.types import DTYPES
@@ -698,8 +698,8 @@ def added(b, one, two):
 
 @pytest.mark.parametrize(("two", "names", "operand"), [
     ((64, 0), [], 64), ((0xFFFFFFF0, 0xFFFFFFFF), [], -16), ((0, 0), [], 0),
-    ((65, 0), ["v_mov_b32"] * 2, None), ((0xFFFFFFFF, 0), ["v_mov_b32"] * 2, None),
-    ((ONE, 0), ["v_mov_b32"] * 2, None), ((0xFFFFFFF0, 0), ["v_mov_b32"] * 2, None),
+    ((65, 0), ["s_mov_b64"], None), ((0xFFFFFFFF, 0), ["v_mov_b32"] * 2, None),
+    ((ONE, 0), ["s_mov_b64"], None), ((0xFFFFFFF0, 0), ["v_mov_b32"] * 2, None),
 ])  # fmt: skip
 @pytest.mark.parametrize("turned", [False, True])
 def test_lanes_add_64_bits_by_one_instruction(two, names, operand, turned):
@@ -817,3 +817,24 @@ def test_masks_are_joined_once():
 
 def names_of_all(builder):
     return [line.name for line in made(builder)]
+
+
+@pytest.mark.parametrize("files", [SCALARS, VECTORS])
+@pytest.mark.parametrize("distance", [0, 1, 6, 31])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_word_times_a_power_of_two_is_two_shifts(files, distance, turned):
+    """As a number of 64 bits; one that has both words is shifted as a whole."""
+    b, (low, high) = Builder(), Virtual(2, files).parts()
+    sides = [(low, 0), (1 << distance, 0)]
+    found = wide(b, "muli", *(reversed(sides) if turned else sides))
+    shifts = [(line.name, {*line.operands} - {low}) for line in made(b)]
+    left, right = {SCALARS: ("s_lshl_b32", "s_lshr_b32"),
+                   VECTORS: ("v_lshlrev_b32", "v_lshrrev_b32")}[files]  # fmt: skip
+    if distance:
+        assert shifts == [(left, {distance}), (right, {32 - distance})]
+        assert found == tuple(line.results[0] for line in made(b))
+    else:
+        assert (shifts, found) == ([], (low, 0))
+    wide(b, "muli", (low, high), (1 << distance, 0))
+    whole = "s_lshl_b64" if files == SCALARS else "v_lshlrev_b64"
+    assert [line.name for line in made(b)[2:]] == [whole] * bool(distance)

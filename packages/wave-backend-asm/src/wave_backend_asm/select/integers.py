@@ -9,10 +9,11 @@ from wave_backend_asm.machine.operands import (
     SCALARS,
     Operand,
     Virtual,
+    is_inline,
     is_scalar,
     signed,
 )
-from wave_backend_asm.select.basics import basic, lane_test
+from wave_backend_asm.select.basics import basic, lane_test, power_of
 from wave_backend_asm.select.builder import Compared, Shifted
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
@@ -100,7 +101,8 @@ def _moved(b: Builder, word: str, number: Pair, distance: Operand) -> Pair:
         low, high = (found._replace(first=at, width=1) for at in (0, 1))
         return low, high
     pair = Virtual(2)
-    operands = (b.in_vector(distance), b.together(lanes_of(b, number)))
+    near = distance if is_inline(distance) else b.in_vector(distance)
+    operands = (near, b.together(lanes_of(b, number)))
     b.say(lanes, (pair.all,), operands)
     low, high = pair.parts()
     return low, high
@@ -108,6 +110,10 @@ def _moved(b: Builder, word: str, number: Pair, distance: Operand) -> Pair:
 
 def _product(b: Builder, one: Pair, two: Pair) -> Pair:
     """The lower 64 bits: what overflows of the upper words is lost."""
+    for number, other in ((one, two), (two, one)):
+        distance = _power(number)
+        if distance is not None:
+            return _times_power(b, other, distance)
     low = basic(b, "muli", one[0], two[0])
     if of_the_wave(one[0], two[0]):
         high: Operand = b.salu("s_mul_hi_u32", one[0], two[0])
@@ -117,6 +123,21 @@ def _product(b: Builder, one: Pair, two: Pair) -> Pair:
         if 0 not in (x, y):
             high = basic(b, "addi", basic(b, "muli", x, y), high)
     return low, high
+
+
+def _power(number: Pair) -> int | None:
+    """The power of two that a number of 64 bits is, below 32 bits."""
+    low, high = number
+    known = isinstance(low, int) and high == 0
+    return power_of(low) if known and isinstance(low, int) else None
+
+
+def _times_power(b: Builder, number: Pair, distance: int) -> Pair:
+    """A product with a power of two: of a word, two shifts of words."""
+    low, high = number
+    if high != 0 or not distance:
+        return _moved(b, "shli", number, distance) if distance else number
+    return basic(b, "shli", low, distance), basic(b, "shrui", low, 32 - distance)
 
 
 # ---- comparisons

@@ -59,7 +59,7 @@ def _added(b: Builder, one: Pair, two: Pair) -> Pair:
 
     Source: CDNA3 ISA, V_LSHL_ADD_U64.
     """
-    if of_the_wave(*one) or _number(one) is not None:
+    if all(map(is_scalar, one)):
         one, two = two, one
     x, y = b.together(lanes_of(b, one)), _second(b, two)
     low, high = (pair := Virtual(2)).parts()
@@ -83,6 +83,9 @@ def _second(b: Builder, pair: Pair) -> Operand:
         return number
     if all(isinstance(word, Part) and is_scalar(word) for word in pair):
         return b.together(pair, SCALARS)
+    low, high = pair
+    if isinstance(low, int) and high == 0 and signed(low) >= 0:
+        return b.kept(("wide", low), lambda: b.salu("s_mov_b64", low, width=2))
     return b.together(lanes_of(b, pair))
 
 

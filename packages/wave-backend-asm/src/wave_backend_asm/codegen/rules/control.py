@@ -149,9 +149,12 @@ def _iteration(emit: Emitter, counter: Virtual, count: Expr) -> Expr:
     emit.indices.bind(found, name, 32, emit.b.level)
     emit.indices.counters[found] = count
     most = emit.facts.bounds(count).hi
-    if most is not None and most > 0:
-        emit.learn(found, 0, most - 1)
+    emit.learn(found, 0, (most if most is not None and most > 0 else _COUNT) - 1)
     return found
+
+
+_COUNT = (1 << 31) - 1
+"""Turns that a counter of 32 bits counts, with a sign."""
 
 
 def _carry(
