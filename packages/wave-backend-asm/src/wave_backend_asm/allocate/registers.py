@@ -67,6 +67,7 @@ def allocate(
     budget: Budget,
     fixed: Mapping[Value, Place] | None = None,
     spread: Collection[Value] = (),
+    most: int | None = None,
 ) -> Allocation:
     """Registers for the values of a program.
 
@@ -75,9 +76,10 @@ def allocate(
         budget: registers of a wave.
         fixed: values whose registers are given, as those that a wave starts with.
         spread: values of lanes that may live in AGPRs, too.
+        most: vector registers with which the result would be of use.
 
     Raises:
-        NoRoomError: they do not fit.
+        NoRoomError: they do not fit, or need more than ``most`` wherever they are.
     """
     flow = Flow.of(blocks)
     ranges = Ranges.of(flow)
@@ -85,7 +87,8 @@ def allocate(
     webs, peak = webs_of(flow, ranges.spans, given, spread), peak_of(ranges)
     free = [web for web in webs if web.values[0] not in given]
     still = [web for web in webs if web.values[0] in given]
-    if not Least.of(free, count).within(budget):
+    least = Least.of(free, count)
+    if not least.within(budget) or (most is not None and least.vectors > most):
         raise NoRoomError(peak, ranges, budget)
     points = Points(count)
     covers = {web: _rows(web, points) for web in webs}

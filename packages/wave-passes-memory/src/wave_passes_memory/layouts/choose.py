@@ -120,6 +120,9 @@ class ChooseLdsLayouts(Pass):
         )
 
 
+_HEAVIEST = 1 << 62
+"""More than any conflicts weigh."""
+
 MORE_ADDRESSES = 4
 """Registers that a layout may take for addresses where registers are few."""
 
@@ -213,7 +216,9 @@ class Chooser:
                 continue
             if scheme.padding and self.growth(scheme) > room:
                 continue
-            tried.append((self._weight(scheme, found), scheme))
+            least = min((weight for weight, _ in tried), default=_HEAVIEST)
+            enough = _HEAVIEST if few_addresses else least
+            tried.append((self._weight(scheme, found, enough), scheme))
             if not tried[-1][0] and not few_addresses:
                 break
         before, plain = tried[0]
@@ -265,9 +270,12 @@ class Chooser:
         start = access.coordinates[-1].subs({REGISTER: constant(0)})
         return facts.prove_divisible(start, registers)
 
-    def _weight(self, scheme: Scheme, found: list[Pattern]) -> int:
+    def _weight(self, scheme: Scheme, found: list[Pattern], enough: int) -> int:
+        """The weight of conflicts; a part of it, where that is ``enough`` already."""
         total = 0
         for pattern in found:
+            if total >= enough:
+                break
             places = scheme.places(pattern.rows, pattern.columns, self._row_bytes)
             cycles = conflict_cycles(
                 places, pattern.alive, pattern.width, self._memory, reads=pattern.reads
