@@ -5,7 +5,7 @@ on gfx942 and gfx950 without arguments, in some five minutes. A row has both pat
 MLIR's first: CPU time from the trace to the code object, that of the compilers'
 processes included, in one session and by turns; instructions of the hot loop; VGPRs and
 AGPRs together, and SGPRs; cycles of the first case by the emulator's model. Shapes and
-presets are those of a kernel with nothing set.
+presets are those of a kernel with nothing set; the last rows fill a chip (`FULL`).
 With ``--json``, the rows are one line, and what they say together is another.
 """
 
@@ -40,6 +40,20 @@ if TYPE_CHECKING:
 TARGETS = ("gfx942", "gfx950")
 REPEATS = 3
 """Compilations of which the median counts; one more warms up."""
+
+SQUARE = dict.fromkeys("MNK", 4096)
+FULL: dict[str, tuple[str, dict[str, int]]] = {
+    "gemm 4096": ("gemm", SQUARE),
+    "gemm-mxfp 4096": ("gemm-mxfp", SQUARE),
+    **{
+        f"attention 64 x 4096 d{depth}": (
+            "attention",
+            {"B": 64, "M": 4096, "K2": 4096, "K1": depth, "N": depth},
+        )
+        for depth in (64, 128)
+    },
+}
+"""Kernels whose first case leaves most of a chip idle, with other sizes."""
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 
@@ -112,8 +126,9 @@ def _files(case: KernelCase, form: str) -> dict[str, bytes]:
 
 
 def row_of(kernel: str, target: str) -> Row:
-    """Both paths of a kernel."""
-    case = make_case(SESSION.plugins.load_kernel(kernel), kernel, {}, {}, target)
+    """Both paths of a kernel, or of one of `FULL`."""
+    name, shape = FULL.get(kernel, (kernel, {}))
+    case = make_case(SESSION.plugins.load_kernel(name), name, shape, {}, target)
     own = replace(case, options=replace(case.options, backend="asm"))
     try:
         code_object(own)
@@ -167,7 +182,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     targets = (asked.target,) if asked.target else TARGETS
-    kernels = asked.kernels or sorted(SESSION.plugins.kernels)
+    kernels = asked.kernels or [*sorted(SESSION.plugins.kernels), *FULL]
     rows = [row_of(kernel, target) for kernel in kernels for target in targets]
     if asked.json:
         print(json.dumps([asdict(row) for row in rows]))
