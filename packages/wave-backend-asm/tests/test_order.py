@@ -187,3 +187,25 @@ def test_what_is_written_again_is_not_what_was_on_its_way():
     nodes = [node(LANE, ["loaded"]), node(LANE, ["sum"], ["loaded"])]
     given = replace(region(nodes, {}), lands={"loaded": 60})
     assert given.starts == [0, 0]
+
+
+def trap(count):
+    """Many loads, of which each is wanted with all others, and then one by one."""
+    nodes, widths = [], {}
+    for n in range(count):
+        widths |= {f"a{n}": 4, f"b{n}": 4, f"c{n}": 1}
+        nodes += [node(LOAD, [f"a{n}"]), node(LOAD, [f"b{n}"], [f"a{n}"])]
+        nodes += [node(LANE, [f"c{n}"], [f"a{n}", f"b{n}"])]
+    return region([*nodes, node(LANE, (), [f"c{n}" for n in range(count)])], widths)
+
+
+@pytest.mark.parametrize("most", [4, 8, 9, 12, 20, 512])
+def test_an_order_that_needs_more_than_there_is_is_told(most):
+    """Then there is none but the one that was given."""
+    listing = Listing(trap(8))
+    found = listing.within(limits(most))
+    if listing.lacks(limits(most)):
+        assert most < 512
+        assert found == [*range(len(found))]
+    assert listing.peak(found).vectors <= max(most, listing.peak(range(25)).vectors)
+    assert listing.within(limits(most)) is found

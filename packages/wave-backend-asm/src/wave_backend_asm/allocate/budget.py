@@ -46,11 +46,15 @@ class Budget:
 
     def beside(self, vectors: int) -> int:
         """The most vector registers that let as many waves fit as so many do."""
-        return min(self.vector, Budget.of_waves(self.waves(vectors)).vector)
+        return self.room(self.waves(vectors))
 
     def waves(self, vectors: int) -> int:
         """Waves of a SIMD at a time, each of which has so many vector registers."""
         return max(1, min(self.most, _UNIFIED // granted(max(1, vectors))))
+
+    def room(self, waves: int) -> int:
+        """The most vector registers of a wave with which so many fit on a SIMD."""
+        return min(self.vector, Budget.of_waves(max(1, waves)).vector)
 
     def limit(self, file: str, vgprs: int = 0) -> int:
         """Registers of one file; AGPRs are what ``vgprs`` leave."""

@@ -36,6 +36,13 @@ _MORE = 8
 """Registers of the wave beyond those of the order that was given."""
 
 
+_GAIN = 1.5
+"""How much faster a SIMD has to be for a wave less to fit."""
+
+_TURNS, _ISSUE = 8, 4
+"""Turns that a loop is taken to have, and cycles from one operation to the next."""
+
+
 class Orders:
     """Orders of a program, for more registers or less.
 
@@ -64,11 +71,12 @@ class Orders:
         self._fits = vectors <= budget.vector
         self.alike = budget.beside(vectors)
 
-    def tries(self) -> Iterator[list[list[Operation]]]:
+    def tries(self) -> Iterator[tuple[list[list[Operation]], int]]:
         """The operations of each block: in a good order, then in one for less.
 
-        Tuples need more registers than are live. Where what is live in the order that
-        was given does not fit, there is none.
+        With each are the vector registers that it may take. Tuples need more registers
+        than are live. Where what is live in the order that was given does not fit,
+        there is none.
         """
         if not self._fits:
             return
@@ -79,17 +87,47 @@ class Orders:
         blocks = [
             program.block(number, each) for number, each in enumerate(self._blocks)
         ]
-        for limits in map(self._limits, _PARTS):
-            yield [[o for row in rows for o in row.within(limits)] for rows in blocks]
+        for most in self._rooms(blocks):
+            for limits in [self._limits(part, most) for part in _PARTS]:
+                ordered = [
+                    [o for row in rows for o in row.within(limits)] for rows in blocks
+                ]
+                yield ordered, most
 
-    def _limits(self, part: int) -> Limits:
+    def _rooms(self, blocks: Sequence[Sequence[_Row]]) -> list[int]:
+        """The vector registers for which there are orders, what is faster first.
+
+        They are those of as many waves as before. Where these do not do for a better
+        order of some row, they may be those of a wave less as well.
+        """
+        limits = self._limits(_PARTS[0], self.alike)
+        fewer = self._budget.room(self._budget.waves(self.alike) - 1)
+        if not any(row.lacks(limits) for rows in blocks for row in rows):
+            return [self.alike]
+        gains = self._speed(blocks, fewer) > _GAIN * self._speed(blocks, self.alike)
+        return [fewer, self.alike] if gains else [self.alike]
+
+    def _speed(self, blocks: Sequence[Sequence[_Row]], most: int) -> float:
+        """How often a SIMD executes the program, by the most that its waves take.
+
+        They wait for memory beside each other, and issue one after the other.
+        """
+        limits, waves = self._limits(_PARTS[0], most), self._budget.waves(most)
+        alone = issued = 0
+        for block, rows in zip(self._flow.blocks, blocks, strict=True):
+            times = _TURNS**block.depth
+            alone += times * sum(row.cycles(limits) for row in rows)
+            issued += times * _ISSUE * len(block.operations)
+        return waves / max(alone, waves * issued, 1)
+
+    def _limits(self, part: int, most: int) -> Limits:
         """What an order may use that leaves a part of the registers free.
 
         It has a few scalars more than the order that was given: masks of lanes, one
         of which waits for the states in front of who reads it while others are made.
         """
         lanes, vectors = (
-            count - count // part for count in (self._budget.limit("v"), self.alike)
+            count - count // part for count in (self._budget.limit("v"), most)
         )
         scalars = min(self._scalars + _MORE, self._budget.scalar)
         return Limits(scalars, min(lanes, vectors), vectors)
@@ -113,6 +151,19 @@ class _Row:
         if self.listing is not None:
             groups = [groups[number] for number in self.listing.within(limits, _MORE)]
         return [*chain.from_iterable(groups)]
+
+    def lacks(self, limits: Limits) -> bool:
+        """Whether no order was found for some registers."""
+        if self.listing is None:
+            return False
+        self.listing.within(limits, _MORE)
+        return self.listing.lacks(limits)
+
+    def cycles(self, limits: Limits) -> int:
+        """What the order for some registers takes, if nobody else executes."""
+        if self.listing is None:
+            return _ISSUE * sum(map(len, self.groups))
+        return self.listing.cycles(self.listing.within(limits, _MORE))
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
     """A better order, if it fits and as many waves do; else the one that was given."""
     used, spread = draft.fixed, draft.spread
     orders = Orders(draft.code, draft.flow, chip, budget, draft.webs)
-    for better in orders.tries():
+    for better, most in orders.tries():
         pairs = zip(draft.stretches, better, strict=True)
         changed = [_Stretch(each.label, operations) for each, operations in pairs]
         moved = _blocks(changed)
@@ -196,7 +196,7 @@ def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
             found = allocate(moved, budget, used, spread, orders.alike)
         except NoRoomError:
             continue
-        if found.vectors <= orders.alike:
+        if found.vectors <= most:
             return _Placed(changed, moved, found)
     found = allocate(draft.blocks, budget, used, spread)
     return _Placed(draft.stretches, draft.blocks, found)

@@ -28,6 +28,12 @@ class Listing:
         """What is the same for all of them is found once."""
         self._ways, self._uses = _Ways(region), Uses(region)
         self._given = [*range(len(region.nodes))]
+        self._found: dict[tuple[Limits, int], list[int]] = {}
+        self._lacks: set[Limits] = set()
+
+    def lacks(self, limits: Limits) -> bool:
+        """Whether no order was found that has enough of some room."""
+        return limits in self._lacks
 
     def within(self, limits: Limits, spare: int = 0) -> list[int]:
         """A better order than the one that was given, by numbers of nodes.
@@ -36,6 +42,13 @@ class Listing:
             limits: registers that may be live at once.
             spare: scalars among them that are taken only where they save time.
         """
+        key = limits, spare
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._made(limits, spare)
+        return found
+
+    def _made(self, limits: Limits, spare: int) -> list[int]:
         choice = _Choice(self._ways, self._uses, limits)
         found = choice.order()
         if choice.room.peak.scalars > limits.scalars - spare:
@@ -44,10 +57,10 @@ class Listing:
             order = other.order()
             if other.clock.end <= choice.clock.end:
                 choice, found = other, order
-        if found == self._given or choice.clock.end >= self._cycles:
+        if not limits.at_least(self._peak).hold(choice.room.peak):
+            self._lacks.add(limits)
             return self._given
-        allowed = limits.at_least(self._peak)
-        return found if allowed.hold(choice.room.peak) else self._given
+        return found if choice.clock.end < self._cycles else self._given
 
     def cycles(self, order: Iterable[int]) -> int:
         """Cycles until all results are there, if nodes are issued in some order."""
