@@ -838,3 +838,42 @@ def test_a_word_times_a_power_of_two_is_two_shifts(files, distance, turned):
     wide(b, "muli", (low, high), (1 << distance, 0))
     whole = "s_lshl_b64" if files == SCALARS else "v_lshlrev_b64"
     assert [line.name for line in made(b)[2:]] == [whole] * bool(distance)
+
+
+@pytest.mark.parametrize(("asked", "picks"), [("own", 0), ("wider", 0), ("other", 1)])
+def test_what_is_zero_elsewhere_is_not_chosen_again(asked, picks):
+    """A load under a mask is 0 where that, or one that it is narrower than, is not."""
+    b, kind, truth = Builder(), Kind("f32", 1), Kind("i1")
+    make, (word,) = AsmInstructions(b, "gfx942"), words(1)
+    wider, mask, other = (b.of(truth, (Virtual(2, SCALARS).all,)) for _ in range(3))
+    own = make.apply("andi", truth, make.apply("andi", truth, wider, mask), mask)
+    b.mark_elsewhere(word, b.words(own)[0])
+    test = {"own": own, "wider": wider, "other": other}[asked]
+    zero = make.constant(0.0, DTYPES["f32"])
+    found = b.words(make.select(test, kind, b.of(kind, (word,)), zero))
+    assert names_of_all(b).count("v_cndmask_b32_e64") == picks
+    assert (found == (word,)) == (not picks)
+    make.select(test, kind, b.of(kind, (word,)), make.constant(1.0, DTYPES["f32"]))
+    assert names_of_all(b).count("v_cndmask_b32_e64") == picks + 1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_numbers_of_the_wave_lanes_get_the_one_that_they_have(turned):
+    """Of 64 bits: a comparison reads one of the wave at most."""
+    b, limit = Builder(), Virtual(2, SCALARS)
+    for first in range(3):
+        sides = [limit.parts(), Virtual(2, SCALARS).parts()]
+        turn = turned and first > 0
+        compared_wide(b, "slt", *(reversed(sides) if turn else sides))
+        line = made(b)[-1]
+        assert sum(map(is_scalar, line.operands)) == 1
+    lines = [line for line in made(b) if isinstance(line, Instruction)]
+    assert [line.name for line in lines].count("v_mov_b32") == 2
+
+
+@pytest.mark.parametrize("number", [(64, 0), (0xFFFFFFFF, 0xFFFFFFFF)])
+def test_a_small_number_of_64_bits_is_compared_with_as_it_is(number):
+    b, given = Builder(), words(2)
+    compared_wide(b, "slt", given, number)
+    (line,) = made(b)
+    assert line.operands == (given[0].value.all, signed(number[0]))

@@ -111,6 +111,8 @@ class Builder(Regions[Line]):
         self._bounds: dict[tuple[str, Operand], int] = {}
         self._compared: dict[Operand, Compared] = {}
         self._low: dict[Operand, tuple[Operand, Operand]] = {}
+        self._narrower: dict[Operand, set[Operand]] = {}
+        self._elsewhere: dict[Operand, Operand] = {}
         self._single: dict[Operand, Block[Line]] = {}
         self._beside: dict[Operand, tuple[Operand, ...]] = {}
 
@@ -293,6 +295,10 @@ class Builder(Regions[Line]):
         assert isinstance(found, Part), "made so"
         return found
 
+    def in_lanes(self, operand: Operand) -> bool:
+        """Whether a word is in a register of each lane here already."""
+        return self.holds(("kept", ("v", operand)), self.here)
+
     def uniform(self, operand: Operand) -> Operand:
         """A word of the first active lane, as the whole wave's."""
         if is_scalar(operand):
@@ -422,6 +428,22 @@ class Builder(Regions[Line]):
     def compared(self, mask: Operand) -> Compared | None:
         """What a mask says of words, if it is so."""
         return self._compared.get(mask)
+
+    def mark_narrower(self, mask: Operand, others: Sequence[Operand]) -> Operand:
+        """A mask that holds nowhere but where some others do."""
+        known = self._narrower.setdefault(mask, {mask})
+        for each in others:
+            known |= self._narrower.get(each, {each})
+        return mask
+
+    def mark_elsewhere(self, word: Operand, mask: Operand) -> None:
+        """A word that is 0 in all lanes for which a mask does not hold."""
+        self._elsewhere[word] = mask
+
+    def is_zero_without(self, word: Operand, mask: Operand) -> bool:
+        """Whether a word is 0 in all lanes for which a mask does not hold."""
+        own = self._elsewhere.get(word)
+        return own is not None and mask in self._narrower.get(own, {own})
 
     def is_uniform(self, mask: Operand) -> bool:
         """Whether a mask holds in all lanes or in none."""

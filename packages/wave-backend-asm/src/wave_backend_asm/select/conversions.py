@@ -37,7 +37,7 @@ def extended(b: Builder, word: Operand, bits: int, *, signed: bool) -> Operand:
 
 def chosen(b: Builder, test: Operand, one: Operand, other: Operand) -> Operand:
     """A word where a truth value holds, and another one elsewhere."""
-    if one == other:
+    if one == other or (other == 0 and b.is_zero_without(one, test)):
         return one
     if isinstance(test, int):
         return one if test else other

@@ -174,11 +174,13 @@ class AsmInstructions:
             return two
         bounded = within(self.b, one, two) if word == "andi" else None
         if bounded is not None:
-            return bounded
+            return self.b.mark_narrower(bounded, (one, two))
         both = self.b.is_uniform(one) and self.b.is_uniform(two)
         masks = [self.b.mask(each) for each in (one, two)]
         key = (word, *masks)
         found = self.b.kept(key, lambda: self.b.salu(_LOGIC[word], *masks, width=2))
+        if word == "andi":
+            self.b.mark_narrower(found, (one, two))
         return self.b.mark_uniform(found) if both else found
 
     def _integers(self, word: str, kind: Kind, data: list[Datum]) -> Words:

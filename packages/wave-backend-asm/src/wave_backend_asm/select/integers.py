@@ -24,6 +24,7 @@ from wave_backend_asm.select.pairs import (
     flipped,
     lanes_of,
     of_the_wave,
+    sides_of,
 )
 
 if TYPE_CHECKING:
@@ -225,7 +226,9 @@ def compared_wide(b: Builder, predicate: str, one: Pair, two: Pair) -> Operand:
         return compared(b, predicate, one[0], two[0])
     asks, sign = split_predicate(predicate)
     name = f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}64_e64"
-    return lane_test(b, name, *(b.together(lanes_of(b, each)) for each in (one, two)))
+    mask = Virtual(2, SCALARS).all
+    b.say(name, (mask,), sides_of(b, one, two))
+    return mask
 
 
 def _is_word(b: Builder, pair: Pair) -> bool:

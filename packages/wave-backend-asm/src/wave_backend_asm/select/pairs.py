@@ -61,7 +61,7 @@ def _added(b: Builder, one: Pair, two: Pair) -> Pair:
     """
     if all(map(is_scalar, one)):
         one, two = two, one
-    x, y = b.together(lanes_of(b, one)), _second(b, two)
+    x, y = b.together(lanes_of(b, one)), second_side(b, two)
     low, high = (pair := Virtual(2)).parts()
     b.say("v_lshl_add_u64", (pair.all,), (x, 0, y))
     return b.mark_low(low, one[0], two[0]), high
@@ -76,7 +76,17 @@ def low_alone(b: Builder, word: Operand) -> Operand:
     return b.kept(key, lambda: basic(b, "addi", *(low_alone(b, s) for s in sides)))
 
 
-def _second(b: Builder, pair: Pair) -> Operand:
+def sides_of(b: Builder, one: Pair, two: Pair) -> tuple[Operand, Operand]:
+    """Two operands of 64 bits of a comparison: one at most is the wave's.
+
+    Of two that are, lanes get the one that they have already, if there is one.
+    """
+    if not all(map(is_scalar, two)) or all(b.in_lanes(word) for word in two):
+        return second_side(b, one), b.together(lanes_of(b, two))
+    return b.together(lanes_of(b, one)), second_side(b, two)
+
+
+def second_side(b: Builder, pair: Pair) -> Operand:
     """An operand of 64 bits of a sum: a number, of the wave, or of lanes."""
     number = _number(pair)
     if number is not None:

@@ -156,6 +156,10 @@ def _loaded(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> list[Dat
             _buffer(
                 emit, name, words.all, memory.descriptor, place, at, flags, load=True
             )
+            if piece.mask is not None:
+                mask = emit.b.words(emit.indices.truth(piece.mask))[0]
+                for word in words.parts():
+                    emit.b.mark_elsewhere(word, mask)
         else:
             with emit.b.touching(place.memory):
                 _lds_load(emit, words, place, at, size, piece)
