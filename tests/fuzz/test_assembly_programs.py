@@ -23,6 +23,11 @@ UNSELECTED = {
 }
 """Why the assembly path refuses a program that another path may take, by code."""
 
+LAST_BITS = {*ROUNDED, "exp2"}
+"""Kinds whose last bits differ: the emulator rounds `exp2` of f32 once, numpy's is one
+step off for a fifth of all numbers.
+"""
+
 
 def other_bits(seed):
     """Which outputs of machine code have other bits than those of lanes."""
@@ -31,7 +36,7 @@ def other_bits(seed):
     chip, options = str(rng.choice(CHIPS)), some_options(rng)
     how = {"target": chip, "session": session(), "backend": "asm", **options}
     found = launch_program(program, device="emulator", **how)
-    if any(step.kind in ROUNDED for step in program.walk()):
+    if any(step.kind in LAST_BITS for step in program.walk()):
         return []
     return differing(found, launch_program(program, device="sim", **how))
 
