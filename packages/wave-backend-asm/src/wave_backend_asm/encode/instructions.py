@@ -26,13 +26,9 @@ def machine_code(line: str) -> bytes:
         UnknownError: it is not encoded here.
     """
     name, _, rest = line.partition(" ")
-    if name.startswith("s_"):
-        ordered = scalar.ordered(name, rest)
-        if ordered is not None:
-            return ordered
-    operands = rest.split(", ")
-    last, *modifiers = operands[-1].split(" ")
-    operands[-1] = last
+    operands, modifiers = rest.split(", "), list[str]()
+    if " " in operands[-1]:
+        operands[-1], *modifiers = operands[-1].split(" ")
     try:
         return row_of(name)(operands, modifiers)
     except ValueError as error:  # more operands than it takes, or fewer
@@ -83,6 +79,8 @@ def _memory(name: str, form: str, of: vector.CodeOf) -> Row | None:
 
 def _scalar(name: str, form: str, of: vector.CodeOf) -> Row | None:
     del form
+    if name in scalar.ORDERS:
+        return partial(scalar.ordered, name)
     if name in opcodes.SMEM:
         return partial(scalar.loaded, opcodes.SMEM[name])
     wide = of is plain_code_of

@@ -31,6 +31,7 @@ _MOST = {"vm": 63, "exp": 7, "lgkm": 15}
 
 SINGLE = {"s_barrier": 10, "s_endpgm": 1}
 NUMBERED = {"s_nop": 0, "s_sleep": 14, "s_setprio": 15}
+ORDERS = frozenset({*SINGLE, *NUMBERED, "s_waitcnt"})
 JUMPS = {
     "s_branch": 2, "s_cbranch_scc0": 4, "s_cbranch_scc1": 5, "s_cbranch_vccz": 6,
     "s_cbranch_vccnz": 7, "s_cbranch_execz": 8, "s_cbranch_execnz": 9,
@@ -104,25 +105,27 @@ def _register(operand: str) -> int:
     return code
 
 
-def ordered(name: str, rest: str) -> bytes | None:
-    """What orders the others; ``None`` where it is something else."""
-    if name in SINGLE and not rest:
+def ordered(name: str, operands: Sequence[str], modifiers: Sequence[str]) -> bytes:
+    """What orders the others: alone, with a number, or with counters."""
+    words = [*filter(None, operands), *modifiers]
+    if name == "s_waitcnt":
+        return waited(words)
+    if name in SINGLE and not words:
         return _ONE(_NOP | SINGLE[name] << 16)
-    if name in NUMBERED:
-        number = number_of(rest)
-        if not 0 <= number < 16:
-            raise UnknownError(rest)
-        return _ONE(_NOP | NUMBERED[name] << 16 | number)
-    return waited(rest) if name == "s_waitcnt" else None
+    (word,) = words
+    number = number_of(word)
+    if name not in NUMBERED or not 0 <= number < 16:
+        raise UnknownError(word)
+    return _ONE(_NOP | NUMBERED[name] << 16 | number)
 
 
-def waited(rest: str) -> bytes:
+def waited(counters: Sequence[str]) -> bytes:
     """A wait for some counters; the others are at their most."""
     most = dict(_MOST)
-    for each in rest.split():
+    for each in counters:
         found = _WAITED.fullmatch(each)
         if found is None or int(found[2]) > _MOST[found[1]]:
-            raise UnknownError(rest)
+            raise UnknownError(each)
         most[found[1]] = int(found[2])
     vm = most["vm"]
     bits = vm & 15 | most["exp"] << 4 | most["lgkm"] << 8 | (vm >> 4) << 14

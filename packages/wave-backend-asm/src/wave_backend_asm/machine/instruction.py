@@ -124,9 +124,11 @@ class Instruction:
         read = [text_of(each, places) for each in self.operands]
         for number in self.negates:
             read[number] = f"-{read[number]}"
-        named = [*(text_of(each, places) for each in self.results), *read]
-        words = [self._name(places), ", ".join([*named, *filter(None, [self.target])])]
-        return " ".join(filter(None, [*words, self.modifiers]))
+        named = [text_of(each, places) for each in self.results] + read
+        if self.target:
+            named.append(self.target)
+        line = f"{self._name(places)} {', '.join(named)}" if named else self.name
+        return f"{line} {self.modifiers}" if self.modifiers else line
 
     def _name(self, places: Places) -> str:
         """The mnemonic; numbers move to AGPRs by an instruction of its own."""
