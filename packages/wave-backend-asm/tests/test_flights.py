@@ -55,4 +55,7 @@ def test_a_turn_begins_with_what_the_one_before_it_has_loaded():
 
 def test_others_work_meanwhile_where_several_waves_fit():
     load = loaded(VALUE)
-    assert flying([Block((load,))], 0, 1, alone=False) == {}
+    loop = [Block((load,), (0, 1), 1), Block(())]
+    assert flying(loop, 0, 1, alone=False) == {}
+    assert flying(loop, 0, 1) != {}
+    assert flying([Block((load,))], 0, 1, alone=False) == {VALUE: wait(load)}

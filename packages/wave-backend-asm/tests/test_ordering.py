@@ -316,3 +316,12 @@ def test_a_wave_less_fits_where_that_is_much_faster():
     assert rooms({more: 15_000}, here) == [here]
     assert rooms({room: 20_000, more: 2700}, here) == [here]
     assert rooms({more: 2700}, here, Budget(here)) == [here]
+
+
+def test_registers_of_a_wave_less_are_given_out(monkeypatch):
+    """An order that may take more than as many waves have gets them."""
+    monkeypatch.setattr(Orders, "_rooms", lambda own, _: [256, own.alike])
+    made = assembled_program(
+        [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1), {}
+    )
+    assert Budget.of_waves(8).vector < made.allocation.vectors <= 256

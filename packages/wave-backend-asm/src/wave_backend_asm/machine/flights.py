@@ -44,10 +44,11 @@ class Flights:
             chip: ``gfx942`` or ``gfx950``.
             sharing: waves that ask memory for the same at the same time.
             alone: no other wave of the SIMD works while one waits. Where others do,
-                who reads is not to come late: its own readers wait behind it.
+                who reads in a loop is not to come late: its own readers wait behind
+                it. In a program without loops all waves are at the same place.
         """
         self._flow, self._chip, self._sharing = flow, chip, sharing
-        self._alone = alone
+        self._counts = alone or not any(block.depth for block in flow.blocks)
         self._into: list[list[Flight]] = [[] for _ in flow.blocks]
         for _ in range(_TIMES):
             for number, block in enumerate(flow.blocks):
@@ -68,7 +69,7 @@ class Flights:
                 if soonest <= now or (defined | used) & bits:
                     flying = _left(flying, defined | used, now)
                     bits, soonest = _watched(flying)
-                if self._alone and defined and _loads(operation):
+                if self._counts and defined and _loads(operation):
                     flying.append(Flight(defined, now + self._wait(operation)))
                     bits, soonest = _watched(flying)
             begin = place

@@ -193,7 +193,7 @@ def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
         changed = [_Stretch(each.label, operations) for each, operations in pairs]
         moved = _blocks(changed)
         try:
-            found = allocate(moved, budget, used, spread, orders.alike)
+            found = allocate(moved, budget, used, spread, most)
         except NoRoomError:
             continue
         if found.vectors <= most:
