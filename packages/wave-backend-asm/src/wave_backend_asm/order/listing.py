@@ -32,7 +32,7 @@ class Listing:
         self._lacks: set[Limits] = set()
 
     def lacks(self, limits: Limits) -> bool:
-        """Whether no order was found that has enough of some room."""
+        """Whether no order was found that has enough vector registers of some room."""
         return limits in self._lacks
 
     def within(self, limits: Limits, spare: int = 0) -> list[int]:
@@ -57,8 +57,11 @@ class Listing:
             order = other.order()
             if other.clock.end <= choice.clock.end:
                 choice, found = other, order
-        if not limits.at_least(self._peak).hold(choice.room.peak):
-            self._lacks.add(limits)
+        allowed, needed = limits.at_least(self._peak), choice.room.peak
+        if not allowed.hold(needed):
+            # Where scalars are few, waves less do not make them more.
+            if needed.lanes > allowed.lanes or needed.vectors > allowed.vectors:
+                self._lacks.add(limits)
             return self._given
         return found if choice.clock.end < self._cycles else self._given
 
