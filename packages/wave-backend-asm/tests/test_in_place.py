@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from test_ordering import say
 from test_program import ARGUMENTS, FIXED, ITEM, code_of
 
@@ -88,6 +88,7 @@ def bodies(draw):
     return [*lines, *(move(to, of) for to, of in zip(homes, moved, strict=False))]
 
 
+@settings(max_examples=40)
 @given(bodies(), st.integers(0, 2**32 - 1))
 def test_lanes_have_what_they_would_have(body, seed):
     given_words = np.random.default_rng(seed).integers(

@@ -9,6 +9,7 @@ from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.files import Place
 from wave_backend_asm.assemble.document import Argument, Kernel, document
 from wave_backend_asm.bindings import assemble
+from wave_backend_asm.encode.kernel import encoded
 from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
@@ -62,7 +63,9 @@ def code_of(lines, chip):
     arguments = (Argument(pointer=True),) * 2
     used = made.allocation.used
     kernel = Kernel("k", chip, arguments, made.lines, used, 64, files=made.files)
-    return made, assemble(document(kernel), chip)
+    data = encoded(kernel)
+    assert data is not None, "LLVM would be asked"
+    return made, data
 
 
 @pytest.mark.parametrize("chip", CHIPS)
