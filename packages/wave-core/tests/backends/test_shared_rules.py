@@ -11,6 +11,7 @@ import pytest
 from computed_code import ComputedEmission
 
 from wave_core.backends import LoweringTable, rules_of
+from wave_core.backends.emission.small import FORMATS
 from wave_core.ops import arithmetic as ops
 from wave_core.ops.compare import COMPARISONS, Cast, Select
 from wave_core.ops.constant import Scalar, Splat
@@ -214,6 +215,15 @@ def test_small_elements_are_cut_from_words_of_any_number(name, number):
     check(op, array)
     back = typed(Cast(argument(DTYPES["f32"]), DTYPES[name]))
     check(back, np.asarray(array, np.float32))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_where_products_keep_denormals_all_codes_are_what_they_are(name, monkeypatch):
+    """Without a comparison with what is around 0."""
+    monkeypatch.setattr(ComputedEmission, "keeps_denormals", True)
+    dtype = DTYPES[name]
+    codes = np.arange(1 << dtype.bits, dtype=np.uint8).view(dtype.numpy())
+    check(typed(Cast(argument(dtype), DTYPES["f32"])), codes)
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,11 @@ class Emitter(Emission):
         """A coordinate of the workgroup."""
         return self.b.of(Kind("i32"), (self._groups[axis].all,))
 
+    @property
+    def keeps_denormals(self) -> bool:
+        """As the kernel's descriptor says."""
+        return True
+
     def converts(self, dtype: DType) -> bool:
         """Floats of a byte are taken from bits: chips differ in what is too large."""
         del dtype

@@ -66,6 +66,11 @@ class Emission(ABC):
         graph = self.graph
         return Geometry(graph.constraints, graph.bindings, self.target, graph.location)
 
+    @property
+    def keeps_denormals(self) -> bool:
+        """Whether products of f32 take numbers around 0 as what they are."""
+        return False
+
     def converts(self, dtype: DType) -> bool:
         """Whether ``extf`` and ``truncf`` take a float of 8 bits; else bits do."""
         del dtype

@@ -125,6 +125,12 @@ class _Words:
         step = self.emit.constant(factor, F32, self.registers)
         return self.of_float(self.make.apply("mulf", self._floats, name, step))
 
+    def times(self, name: str, power: int) -> str:
+        """The bits of the f32 with some bits, times a power of two."""
+        factor = self.emit.constant(2.0**power, F32, self.registers)
+        name = self.as_float(name)
+        return self.of_float(self.make.apply("mulf", self._floats, name, factor))
+
     def plus(self, name: str, number: float) -> str:
         """The bits of the sum of f32s, rounded to nearest even."""
         other = self.emit.constant(number, F32, self.registers)
@@ -158,11 +164,15 @@ def _float_bits(words: _Words, code: str, dtype: DType) -> str:
     size = words.apply("andi", code, sign_bit - 1)
     exponents = (_BIAS - row.bias) << _MANTISSA
     shifted = words.apply("shli", size, _MANTISSA - row.mantissa)
-    bits = words.where(
-        *("ult", size, 1 << row.mantissa),
-        words.scaled(words.apply("andi", size, (1 << row.mantissa) - 1), row.step),
-        words.apply("addi", shifted, exponents),
-    )
+    if words.emit.keeps_denormals:
+        # As an f32 it has the bias of f32: numbers around 0 are such ones there, too.
+        bits = words.times(shifted, _BIAS - row.bias)
+    else:
+        bits = words.where(
+            *("ult", size, 1 << row.mantissa),
+            words.scaled(words.apply("andi", size, (1 << row.mantissa) - 1), row.step),
+            words.apply("addi", shifted, exponents),
+        )
     bits = _with_specials(words, bits, size, row)
     sign = words.apply("shrui", code, dtype.bits - 1)
     bits = words.apply("ori", bits, words.apply("shli", sign, WORD - 1))
