@@ -325,3 +325,19 @@ def test_registers_of_a_wave_less_are_given_out(monkeypatch):
         [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1), {}
     )
     assert Budget.of_waves(8).vector < made.allocation.vectors <= 256
+
+
+def test_where_the_given_order_needs_more_than_is_live_a_better_one_has_as_much(
+    monkeypatch,
+):
+    """Tuples leave holes: as many waves as what is live lets fit do not fit at all."""
+    asked, beside = [], Budget.beside
+
+    def first_too_few(own, vectors):
+        asked.append(vectors)
+        return 4 if len(asked) == 1 else beside(own, vectors)
+
+    monkeypatch.setattr(Budget, "beside", first_too_few)
+    found = [name for name in names(many_loads(6)) if name != "v_mov_b32"]
+    assert found[:6] == ["buffer_load_dwordx4"] * 6
+    assert len(asked) > 1

@@ -185,9 +185,25 @@ class _Draft:
 
 
 def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
-    """A better order, if it fits and as many waves do; else the one that was given."""
-    used, spread = draft.fixed, draft.spread
+    """A better order, if it fits and as many waves do; else the one that was given.
+
+    Where not even that one fits as often as what is live in it would, a better one has
+    the registers that it takes.
+    """
     orders = Orders(draft.code, draft.flow, chip, budget, draft.webs)
+    better = _better(draft, orders, budget)
+    if better is not None:
+        return better
+    found = allocate(draft.blocks, budget, draft.fixed, draft.spread)
+    if found.vectors > orders.alike:
+        orders.alike = budget.beside(found.vectors)
+        better = _better(draft, orders, budget)
+    return better or _Placed(draft.stretches, draft.blocks, found)
+
+
+def _better(draft: _Draft, orders: Orders, budget: Budget) -> _Placed | None:
+    """The first order that fits; ``None`` where none does."""
+    used, spread = draft.fixed, draft.spread
     for better, most in orders.tries():
         pairs = zip(draft.stretches, better, strict=True)
         changed = [_Stretch(each.label, operations) for each, operations in pairs]
@@ -198,8 +214,7 @@ def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
             continue
         if found.vectors <= most:
             return _Placed(changed, moved, found)
-    found = allocate(draft.blocks, budget, used, spread)
-    return _Placed(draft.stretches, draft.blocks, found)
+    return None
 
 
 def _used(blocks: Sequence[Block], fixed: Mapping[Value, Place]) -> dict[Value, Place]:
