@@ -146,12 +146,16 @@ def test_what_a_loop_does_not_change_is_computed_before_it():
 @pytest.mark.parametrize("turn", [0, 1, 7])
 @pytest.mark.parametrize("more", [0, 4096])
 def test_a_constant_inside_a_remainder_is_not_taken_out_and_added_again(turn, more):
-    """As the place of the next buffer in a loop: the sum of two terms is one sum."""
+    """As the place of the next buffer in a loop: the sum of two terms is one sum.
+
+    Not of terms of several loops: LLVM unrolls other loops then, and a product of 512
+    with 512 on gfx942 takes an eighth more modelled cycles.
+    """
     code, indices = bound({P: 5}, 32, facts_of())
     with code.region():
         indices.bind(X, code.name(I32, [turn]), 32, code.level)
-        found = indices.number(P * 16 + 8192 * ((X + 1) % 2) + more)
-        assert code.signed(found) == [80 + 8192 * ((turn + 1) % 2) + more]
+        found = indices.number(X * 16 + 8192 * ((X + 1) % 2) + more)
+        assert code.signed(found) == [16 * turn + 8192 * ((turn + 1) % 2) + more]
     # X + 1, and what the terms add up to.
     assert code.words.count("addi") == 2 + bool(more)
 

@@ -252,19 +252,14 @@ class Expressions:
         return result
 
     def _total(self, value: Expr, width: int, level: int) -> str:
-        """A sum: what changes least first, the constant last.
-
-        Constants inside remainders stay there, so that they are no constants twice.
-        """
+        """A sum: what changes least first, the constant last."""
         const, terms = value.linear()
         groups = self._groups(terms)
         if len(groups) == 1:
             return self._parts(value, width, level)
         total = ""
         so_far = constant(0)
-        for depth, terms_alone in groups:
-            inside, _ = split_remainders(terms_alone)
-            group, const = terms_alone - inside, const + inside
+        for depth, group in groups:
             name = self._number(group, width)
             so_far = so_far + group
             total = self._added(total, name, so_far, width, depth)
