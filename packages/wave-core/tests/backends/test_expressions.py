@@ -160,6 +160,18 @@ def test_a_constant_inside_a_remainder_is_not_taken_out_and_added_again(turn, mo
     assert code.words.count("addi") == 2 + bool(more)
 
 
+@pytest.mark.parametrize("turn", [0, 1, 7])
+@pytest.mark.parametrize("whole", [False, True])
+def test_nor_is_it_of_terms_of_several_loops_where_that_is_asked_for(turn, whole):
+    code, indices = bound({P: 5}, 32, facts_of())
+    indices.whole_remainders = whole
+    with code.region():
+        indices.bind(X, code.name(I32, [turn]), 32, code.level)
+        found = indices.number(P * 16 + 8192 * ((X + 1) % 2))
+        assert code.signed(found) == [80 + 8192 * ((turn + 1) % 2)]
+    assert (code.words.count("addi") == 2) == whole
+
+
 @pytest.mark.parametrize("factor", [64, 100, 2**20])
 def test_a_quotient_by_a_multiple_needs_32_bits(factor):
     """Where they hold the quotient by the factor, and what is left of the divisor."""

@@ -72,6 +72,7 @@ class Emitter(Emission):
         fast = fast_math_of(fast_math, graph.constraints)
         instructions = AsmInstructions(self.b, target.name)
         super().__init__(graph, target, facts, table, instructions, fast_math=fast)
+        self.indices.whole_remainders = True
         self.make = instructions
         self.pointers = pointers
         self.writes_out, self.wrote_out = True, False

@@ -61,11 +61,14 @@ class Expressions:
         counters: The symbols that count the iterations of loops, with how many there
         are.
         facts: What is known about symbols.
+        whole_remainders: Whether constants inside remainders stay there in sums over
+            several loops; other compilers unroll other loops then.
     """
 
     def __init__(self, make: Instructions, facts: Facts) -> None:
         self._make = make
         self.facts = facts
+        self.whole_remainders = False
         self._bound: dict[Expr, Bound] = {}
         self.counters: dict[Expr, Expr] = {}
         self._levels: dict[Expr, int] = {}
@@ -259,7 +262,9 @@ class Expressions:
             return self._parts(value, width, level)
         total = ""
         so_far = constant(0)
-        for depth, group in groups:
+        for depth, terms_alone in groups:
+            inside = split_remainders(terms_alone)[0] if self.whole_remainders else 0
+            group, const = terms_alone - inside, const + inside
             name = self._number(group, width)
             so_far = so_far + group
             total = self._added(total, name, so_far, width, depth)
