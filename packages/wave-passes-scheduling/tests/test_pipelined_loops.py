@@ -9,7 +9,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import Session
 
-M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
+M, N, K, COUNT = tkl.sym.M, tkl.sym.N, tkl.sym.K, tkl.sym.COUNT
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 TILE = 16
 STRATEGIES = ("prefetch", "four-stage", "modulo")
@@ -98,6 +98,58 @@ def product(strategy, tiles, *, dynamic=False, extra=0):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_products_on_every_trip_count(strategy, tiles, dynamic):
     assert product(strategy, tiles, dynamic=dynamic) < 1e-4
+
+
+def every_second_product():
+    """A product of tiles that were read one iteration before, of every second one."""
+    rows = [
+        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.WorkgroupConstraint(N, 16, 1),
+        tkw.TilingConstraint(K, TILE),
+        tkw.HardwareConstraint(),
+    ]
+
+    @tkw.wave(rows)
+    def gemm(
+        a: tkl.Memory[M, K, GLOBAL, tkl.f16],
+        b: tkl.Memory[N, K, GLOBAL, tkl.f16],
+        c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+    ):
+        start = tkl.Register[M, N, tkl.f32](0.0)
+        left, right = tkl.Register[M, K, tkl.f16](0.0), tkl.Register[N, K, tkl.f16](0.0)
+        carried = [start, left, right, tkw.scalar(0, tkl.i32)]
+
+        @tkw.iterate(K, init_args=carried)
+        def repeat(acc, left, right, count):
+            tkw.set_symbol(COUNT, count)
+
+            @tkw.conditional(COUNT % 2 > 0, else_return=[acc])
+            def added(acc):
+                return tkw.mma(left, right, acc)
+
+            return added, tkw.read(a), tkw.read(b), count + 1
+
+        tkw.write(repeat[0], c)
+
+    return gemm
+
+
+@pytest.mark.parametrize("tiles", [1, 2, 5])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_symbol_is_that_of_its_iteration(strategy, tiles):
+    sizes = {M: 16, N: 16, K: tiles * TILE}
+    kernel = compiled(every_second_product(), sizes, strategy)
+    rng = np.random.default_rng(tiles)
+    a, b = (
+        rng.integers(-2, 3, (16, tiles * TILE)).astype(np.float16) for _ in range(2)
+    )
+    c = np.full((16, 16), np.nan, np.float32)
+    kernel(a, b, c)
+    wanted = np.zeros((16, 16))
+    for tile in range(0, tiles - 1, 2):
+        part = slice(tile * TILE, (tile + 1) * TILE)
+        wanted += a[:, part].astype(np.float64) @ b[:, part].T
+    assert np.array_equal(c, wanted)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

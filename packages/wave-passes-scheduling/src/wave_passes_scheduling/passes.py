@@ -43,9 +43,9 @@ class ScheduleLoops(Pass):
 
     Needs an expanded graph. Each loop whose iterations can overlap becomes prologue,
     kernel and epilogue; buffers in LDS that every iteration fills anew get a copy for
-    each iteration in flight. A loop that has too few iterations, or whose dependences
-    leave only one stage, stays as it is with the buffers that it had, and a warning
-    says why.
+    each iteration in flight. A loop that has too few iterations, whose dependences
+    leave only one stage, or whose body sets a symbol, stays as it is with the buffers
+    that it had, and a warning says why.
 
     Example, as `schedule-loops{strategy=prefetch}`::
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from wave_core.ops.control import symbols_set_by
 from wave_passes_scheduling.files.match import schedule_file
 from wave_passes_scheduling.files.storage import numbered, save_schedule
 from wave_passes_scheduling.rebuild.ahead import Beyond, unsafe_ahead
@@ -57,7 +58,10 @@ def _pipelined(
     endless: bool,
 ) -> PipelinedLoop | str:
     why = "all ops are in one stage"
-    if schedule.depth > 1:
+    own = _symbols_of_iterations(plan.analysed.loop)
+    if schedule.depth > 1 and own:
+        why = f"each iteration sets `{own[0]}` for itself"
+    elif schedule.depth > 1:
         facts = context.geometry(graph).facts
         beyond = None
         if plan.tail is not None:
@@ -76,6 +80,14 @@ def _pipelined(
         why = f"it has fewer iterations than {schedule.depth - 1}"
     plan.give_up(graph)
     return why
+
+
+def _symbols_of_iterations(loop: Iterate) -> list[str]:
+    """The symbols that the body of a loop sets.
+
+    A symbol has one value at a time, and iterations in flight would have several.
+    """
+    return [str(symbol) for op in loop.body.ops for symbol in symbols_set_by(op)]
 
 
 def _may_run_on(plan: PlannedLoop, context: PassContext) -> bool:
