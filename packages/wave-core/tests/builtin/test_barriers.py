@@ -121,6 +121,39 @@ def test_a_barrier_that_not_all_waves_reach_is_refused(lowered):
     assert caught.value.diagnostics[0].code == "WV0412"
 
 
+def column_sums(*, outside):
+    """Sums of what two waves have, by one of them or both, in a conditional."""
+    halves = [
+        tkw.WorkgroupConstraint(M, 32, 0),
+        tkw.WorkgroupConstraint(K, 16, 1),
+        tkw.WaveConstraint(M, 16),
+        tkw.HardwareConstraint(threads_per_wave=64),
+    ]
+    condition = tkw.WORKGROUP_0 < 1 if outside else tkw.THREAD_0 // 64 < 1
+
+    @tkw.wave(halves)
+    def kernel(a: tkl.Memory[M, K, GLOBAL, tkl.f32], b: tkl.Memory[K, GLOBAL, tkl.f32]):
+        row = tkw.read(a)
+        nothing = tkl.Register[K, tkl.f32](0.0)
+
+        @tkw.conditional(condition, else_return=[nothing])
+        def total(_):
+            return tkw.sum(row, dim=M)
+
+        tkw.write(total, b)
+
+    return kernel
+
+
+def test_a_sum_over_waves_of_which_some_stay_away_is_refused(lowered):
+    """Whatever places barriers: it may prove that the others write nothing."""
+    upto, sizes = "decompose-reductions", {"M": 32, "K": 16}
+    with pytest.raises(UserError, match="each wave needs what the others") as caught:
+        lowered(column_sums(outside=False), upto, **sizes)
+    assert caught.value.diagnostics[0].code == "WV0412"
+    assert lowered(column_sums(outside=True), upto, **sizes)
+
+
 def test_a_bare_workgroup_barrier_covers_only_what_was_waited_for(lowered):
     def kernel(waits):
         @tkw.wave([CONSTRAINTS[0], CONSTRAINTS[2]])

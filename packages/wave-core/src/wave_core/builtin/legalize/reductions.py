@@ -87,7 +87,11 @@ class DecomposeReductions(Pass):
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
-        """Replace the reductions of ``graph``."""
+        """Replace the reductions of ``graph``.
+
+        Raises:
+            UserError: WV0412 where waves share a dim, and may not all come along.
+        """
         geometry = context.geometry(graph)
         ops = [op for op in graph.walk() if isinstance(op, Reduce)]
         found = [_Decomposition(graph, op, geometry) for op in ops]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, PLACEMENT, Access, capture, insert_before, region_of
+from wave_core.ops.control import Conditional, While
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import Expr, constant, symbol
 from wave_core.types import AccessMapping
@@ -26,7 +29,7 @@ class Slots:
 
     def __init__(self, graph: Graph, geometry: Geometry, before: Op, value: Op) -> None:
         """Write ``value`` there, before an op."""
-        self._facts, self._geometry, self._before = graph.facts, geometry, before
+        self._graph, self._geometry, self._before = graph, geometry, before
         row = graph.facts.get(PLACEMENT, value)
         assert row is not None, "expansion places every value"
         self._row: Placement = row
@@ -42,14 +45,36 @@ class Slots:
         self._insert(write, wave_number(geometry), LANE)
 
     def read(self, waves: Mapping[int, Expr], lane: Expr) -> Op:
-        """What a lane holds of a wave that differs from the own one along axes."""
+        """What a lane holds of a wave that differs from the own one along axes.
+
+        Raises:
+            UserError: WV0412 where that wave may not come along, and has nothing.
+        """
+        if waves:
+            self._check_together()
         read = Read(self._memory, (), self._mapping, self._shape)
         self._insert(read, wave_number(self._geometry, waves), lane)
-        self._facts.put(PLACEMENT, read, self._row)
+        self._graph.facts.put(PLACEMENT, read, self._row)
         return read
+
+    def _check_together(self) -> None:
+        around = region_of(self._before).around
+        choices = [op for op in around if isinstance(op, Conditional | While)]
+        uniformity = Uniformity(self._graph) if choices else None
+        for op in choices:
+            if uniformity is not None and not uniformity.together(op):
+                raise user_error(
+                    "WV0412",
+                    f"`{self._before.op_name}` of what several waves have, where not"
+                    " all of them may come along",
+                    at=self._before.location,
+                    label="each wave needs what the others have",
+                    secondary=[(op.location, "waves may differ in entering this")],
+                    help=("move it out, and what it needs",),
+                )
 
     def _insert(self, op: Op, wave: Expr, lane: Expr) -> None:
         op.tags |= self._before.tags
         insert_before(self._before, op)
         row = Access((wave, lane, REGISTER), self._row.layout.registers)
-        self._facts.put(ACCESS, op, row)
+        self._graph.facts.put(ACCESS, op, row)
