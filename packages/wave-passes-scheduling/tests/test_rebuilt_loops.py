@@ -14,7 +14,7 @@ import wave_core.lang as tkw
 from wave_core.compile import Session
 from wave_core.diagnostics import UserError
 
-M, K, L = tkl.sym.M, tkl.sym.K, tkl.sym.L
+M, K, L, AT = tkl.sym.M, tkl.sym.K, tkl.sym.L, tkl.sym.AT
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 STRATEGIES = ("prefetch", "four-stage", "modulo")
 UNIT = ("schedule-loops{profile=unit}",)
@@ -99,6 +99,46 @@ def test_a_false_assumption_about_an_unrolled_loop_is_refused_at_launch():
     with pytest.raises(UserError) as caught:
         gemm("default", 5, dynamic=True, kernel=kernel, unroll_factor=4)
     assert [row.code for row in caught.value.diagnostics] == ["WV0718"]
+
+
+def symbols_in_turn():
+    """Sums of rows, and of a symbol before and after each iteration sets it."""
+    rows = [
+        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.TilingConstraint(K, 8),
+        tkw.HardwareConstraint(),
+    ]
+
+    def now(factor):
+        value = tkw.scalar(factor * AT, tkl.i32)
+        return tkw.broadcast(value, target_shape=[M])
+
+    @tkw.wave(rows)
+    def sums(a: tkl.Memory[M, K, GLOBAL, tkl.i32], o: tkl.Memory[M, GLOBAL, tkl.i32]):
+        tkw.set_symbol(AT, tkw.scalar(100, tkl.i32))
+        inits = [tkl.Register[M, tkl.i32](0), tkw.scalar(1, tkl.i32)]
+
+        @tkw.iterate(K, init_args=inits)
+        def loop(total, count):
+            total = total + now(1)
+            tkw.set_symbol(AT, count)
+            return tkw.sum(tkw.read(a), total, dim=K) + now(1000), count + 1
+
+        tkw.write(loop[0] + now(1), o)
+
+    return sums
+
+
+@pytest.mark.parametrize("trips", [1, 2, 5])
+def test_each_unrolled_iteration_begins_with_the_symbols_from_before(trips):
+    given = tkw.WaveCompileOptions(
+        subs={M: 3, K: 8 * trips}, device="sim", unroll_factor=2, passes=UNIT
+    )
+    kernel = tkw.wave_compile(given, symbols_in_turn(), session=Session())
+    a, o = np.ones((3, 8 * trips), np.int32), np.zeros(3, np.int32)
+    kernel(a, o)
+    own = sum(range(1, trips + 1))
+    assert (o == 8 * trips + 100 * (trips + 1) + 1000 * own).all()
 
 
 def test_copies_take_turns_at_no_cost_in_an_unrolled_loop():

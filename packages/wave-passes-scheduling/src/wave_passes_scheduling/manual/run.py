@@ -18,7 +18,7 @@ from wave_passes_scheduling.manual.values import (
     Selection,
     Stage,
 )
-from wave_passes_scheduling.rebuild.unroll import unroll_loop
+from wave_passes_scheduling.rebuild.unroll import symbol_from_before, unroll_loop
 from wave_passes_scheduling.reorder.groups import keep_order
 from wave_passes_scheduling.reorder.stagger import TAG
 from wave_passes_scheduling.replacing import leave_loop, replace_by_pipeline
@@ -226,8 +226,11 @@ class ManualRun:
             made = unroll_loop(loop, factor, facts)
         if made is None:
             if factor > 1:
-                why = f"unrolled: it has fewer iterations than {factor}"
-                leave_loop(loop, why, self._context)
+                symbol = symbol_from_before(loop)
+                why = f"it has fewer iterations than {factor}"
+                if symbol is not None:
+                    why = f"each iteration needs `{symbol}` as it is before the loop"
+                leave_loop(loop, f"unrolled: {why}", self._context)
             return None
         self._tracker.hide_copies(copies, made.loop)
         self.changed = True

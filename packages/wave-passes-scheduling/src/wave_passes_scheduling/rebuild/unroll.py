@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.symbol_uses import mentions
 from wave_core.ir import (
     capture,
     captured_value,
@@ -13,9 +14,10 @@ from wave_core.ir import (
     region_of,
     set_attributes,
     set_operands,
+    walk_op,
 )
 from wave_core.ir.rewrite import carry, end_region
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Iterate, symbols_set_by
 from wave_core.symbols import as_expr, floordiv, mod
 from wave_passes_scheduling.rebuild.shift import results_of, retire, substitute_symbols
 
@@ -46,18 +48,21 @@ class UnrolledLoop:
 def unroll_loop(loop: Iterate, factor: int, facts: Facts) -> UnrolledLoop | None:
     """Replace a loop by one whose trips do ``factor`` iterations each.
 
-    Iterations keep their order, so this is right for every loop. The new loop counts
-    its trips from 0. Where ``facts`` do not prove that ``factor`` divides the number
-    of iterations, a copy of the loop follows and does the rest.
+    Iterations keep their order, so this is right for every loop in which none sees a
+    symbol that the one before has set. The new loop counts its trips from 0. Where
+    ``facts`` do not prove that ``factor`` divides the number of iterations, a copy of
+    the loop follows and does the rest.
 
     Returns:
-        What the loop became; ``None`` where it surely fills no trip, or where
-        ``factor`` is 1: then nothing happens.
+        What the loop became; ``None`` where it surely fills no trip, where ``factor``
+        is 1, or where there is a `symbol_from_before`: then nothing happens.
     """
     assert loop.count is not None, "loops are numbered"
     assert loop.induction is not None, "loops are numbered"
     count = as_expr(loop.count)
     if factor == 1 or facts.prove_nonnegative(factor - 1 - count):
+        return None
+    if symbol_from_before(loop) is not None:
         return None
     trips = floordiv(count, factor)
     unrolled, copies = _unrolled(loop, loop.induction, factor, trips)
@@ -67,6 +72,17 @@ def unroll_loop(loop: Iterate, factor: int, facts: Facts) -> UnrolledLoop | None
         results = results_of(remainder, loop)
     retire(loop, results)
     return UnrolledLoop(unrolled, copies, remainder)
+
+
+def symbol_from_before(loop: Iterate) -> Expr | None:
+    """A symbol that a body uses as it is before the loop, and then sets for itself."""
+    graph, ops = region_of(loop).graph, [*loop.body.ops]
+    for at, op in enumerate(ops):
+        for symbol in symbols_set_by(op):
+            inside = (each for before in ops[:at] for each in walk_op(before))
+            if any(mentions(graph, each, frozenset({symbol})) for each in inside):
+                return symbol
+    return None
 
 
 def _unrolled(
