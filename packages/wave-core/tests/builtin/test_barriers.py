@@ -121,7 +121,7 @@ def test_a_barrier_that_not_all_waves_reach_is_refused(lowered):
     assert caught.value.diagnostics[0].code == "WV0412"
 
 
-def column_sums(*, outside):
+def part(of, rest, *, outside):
     """Sums of what two waves have, by one of them or both, in a conditional."""
     halves = [
         tkw.WorkgroupConstraint(M, 32, 0),
@@ -132,26 +132,37 @@ def column_sums(*, outside):
     condition = tkw.WORKGROUP_0 < 1 if outside else tkw.THREAD_0 // 64 < 1
 
     @tkw.wave(halves)
-    def kernel(a: tkl.Memory[M, K, GLOBAL, tkl.f32], b: tkl.Memory[K, GLOBAL, tkl.f32]):
+    def kernel(
+        a: tkl.Memory[M, K, GLOBAL, tkl.f32], b: tkl.Memory[rest, GLOBAL, tkl.f32]
+    ):
         row = tkw.read(a)
-        nothing = tkl.Register[K, tkl.f32](0.0)
+        nothing = tkl.Register[rest, tkl.f32](0.0)
 
         @tkw.conditional(condition, else_return=[nothing])
         def total(_):
-            return tkw.sum(row, dim=M)
+            return of(row)
 
         tkw.write(total, b)
 
     return kernel
 
 
-def test_a_sum_over_waves_of_which_some_stay_away_is_refused(lowered):
+def whole(row):
+    return tkw.sum(row, dim=M)
+
+
+def up_to_here(row):
+    return tkw.max(tkw.cumsum(row, dim=M), dim=K)
+
+
+@pytest.mark.parametrize(("of", "rest"), [(whole, K), (up_to_here, M)])
+def test_a_sum_over_waves_of_which_some_stay_away_is_refused(lowered, of, rest):
     """Whatever places barriers: it may prove that the others write nothing."""
     upto, sizes = "decompose-reductions", {"M": 32, "K": 16}
     with pytest.raises(UserError, match="each wave needs what the others") as caught:
-        lowered(column_sums(outside=False), upto, **sizes)
+        lowered(part(of, rest, outside=False), upto, **sizes)
     assert caught.value.diagnostics[0].code == "WV0412"
-    assert lowered(column_sums(outside=True), upto, **sizes)
+    assert lowered(part(of, rest, outside=True), upto, **sizes)
 
 
 def test_a_bare_workgroup_barrier_covers_only_what_was_waited_for(lowered):

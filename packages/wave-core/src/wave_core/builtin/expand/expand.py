@@ -20,6 +20,7 @@ from wave_core.builtin.expand import (
 from wave_core.builtin.expand.expander import Expander
 from wave_core.builtin.expand.meetings import (
     check_meetings,
+    check_scans,
     check_shuffles,
     warn_of_waiting,
 )
@@ -93,6 +94,7 @@ class ExpandTiles(Pass):
             old_facts.erased(parameter)
         graph.body = body
         check_meetings(graph)
+        check_scans(graph, geometry)
         warn_of_waiting(graph, geometry, context.target, context.collector)
         return True
 

@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.loops import looks_at_others
+from wave_core.analysis.waves import wave_number
 from wave_core.diagnostics import user_error
-from wave_core.ir import region_of
-from wave_core.ops.control import While
+from wave_core.ir import ACCESS, region_of, resolve
+from wave_core.ops.control import Conditional, While
+from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.reduce import Shuffle
 from wave_core.ops.traits import EffectKind
-from wave_core.symbols import constant, product
+from wave_core.symbols import constant, product, symbol
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.diagnostics import Collector
     from wave_core.ir import Graph
+    from wave_core.ops.base import Op
     from wave_core.targets import Target
+
+OF_WAVES = symbol("$WAVE")
+"""The first dim of buffers in which each wave has a place."""
 
 
 def check_shuffles(graph: Graph, lanes: int) -> None:
@@ -29,6 +35,42 @@ def check_shuffles(graph: Graph, lanes: int) -> None:
     for op in graph.walk():
         if isinstance(op, Shuffle):
             op.check_wave(lanes)
+
+
+def check_scans(graph: Graph, geometry: Geometry) -> None:
+    """Refuse scans that need what waves have which may not come along.
+
+    Raises:
+        UserError: WV0412.
+    """
+    own = wave_number(geometry)
+    for op in graph.walk():
+        row = graph.facts.get(ACCESS, op) if isinstance(op, Read) else None
+        if row is not None and row.coordinates and row.coordinates[0] != own:
+            memory = resolve(op.operands[0])
+            if isinstance(memory, Allocate) and memory.shape[0] == OF_WAVES:
+                check_together(graph, op)
+
+
+def check_together(graph: Graph, op: Op) -> None:
+    """Refuse an op that needs what waves have which may not come along.
+
+    Raises:
+        UserError: WV0412.
+    """
+    around = region_of(op).around
+    choices = [each for each in around if isinstance(each, Conditional | While)]
+    uniformity = Uniformity(graph) if choices else None
+    for choice in choices:
+        if uniformity is not None and not uniformity.together(choice):
+            raise user_error(
+                "WV0412",
+                "waves need what others have, where not all of them may come along",
+                at=op.location,
+                label="each wave needs what the others have",
+                secondary=[(choice.location, "waves may differ in entering this")],
+                help=("move it out, and what it needs",),
+            )
 
 
 def check_meetings(graph: Graph) -> None:

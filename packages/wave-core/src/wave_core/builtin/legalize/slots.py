@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.waves import wave_number
+from wave_core.builtin.expand.meetings import check_together
 from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, PLACEMENT, Access, capture, insert_before, region_of
-from wave_core.ops.control import Conditional, While
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import Expr, constant, symbol
 from wave_core.types import AccessMapping
@@ -51,27 +49,11 @@ class Slots:
             UserError: WV0412 where that wave may not come along, and has nothing.
         """
         if waves:
-            self._check_together()
+            check_together(self._graph, self._before)
         read = Read(self._memory, (), self._mapping, self._shape)
         self._insert(read, wave_number(self._geometry, waves), lane)
         self._graph.facts.put(PLACEMENT, read, self._row)
         return read
-
-    def _check_together(self) -> None:
-        around = region_of(self._before).around
-        choices = [op for op in around if isinstance(op, Conditional | While)]
-        uniformity = Uniformity(self._graph) if choices else None
-        for op in choices:
-            if uniformity is not None and not uniformity.together(op):
-                raise user_error(
-                    "WV0412",
-                    f"`{self._before.op_name}` of what several waves have, where not"
-                    " all of them may come along",
-                    at=self._before.location,
-                    label="each wave needs what the others have",
-                    secondary=[(op.location, "waves may differ in entering this")],
-                    help=("move it out, and what it needs",),
-                )
 
     def _insert(self, op: Op, wave: Expr, lane: Expr) -> None:
         op.tags |= self._before.tags
