@@ -180,11 +180,12 @@ LINES = {
         if "f8f6f4" not in name
         for result in [*registers("v", 4, 8, 16), *registers("a", 4, 8, 16)]
         for left, right in product(FACTORS, repeat=2)
-        for onto in (result, "0", "1")
+        for onto in (result, "0", "1", "0x3f800000", "0xc0000000", "0x12345678")
     ],
     "matrices of formats": listed(
         [n for n in opcodes.MFMA if "f8f6f4" in n], registers("v", 4, 16),
-        registers("v", 4, 6, 8), registers("a", 4, 6, 8), ["0", *registers("v", 4, 16)],
+        registers("v", 4, 6, 8), registers("a", 4, 6, 8),
+        ["0", "0x3f800000", *registers("v", 4, 16)],
         ends=("", " cbsz:4 blgp:4", " cbsz:2", " blgp:3"),
     ),
     "matrices with scales": listed(

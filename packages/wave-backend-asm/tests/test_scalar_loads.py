@@ -25,6 +25,7 @@ from wave_emulator_amdgcn import emulate, load
 
 ARGUMENTS = Virtual(2, SCALARS)
 FIXED = {ARGUMENTS: Place("s", 0)}
+MOST = 48
 COUNT = 40
 """Words of the buffer; what is behind them is 0."""
 
@@ -87,10 +88,12 @@ def names(lines):
 
 
 def random_loads(rng):
-    """Some of them side by side, in any order, and some twice."""
+    """Some of them side by side, in any order, some twice, all at once in a wave."""
     found, number = [], 4 * int(rng.integers(0, COUNT))
     for _ in range(int(rng.integers(2, 12))):
         width = int(rng.choice([1, 1, 1, 2, 4, 8, 16]))
+        if sum(width for _, width in found) + width > MOST:
+            break
         found.append((number, width))
         number += 4 * int(rng.choice([width, width, width, width + 1, 0]))
     return [found[at] for at in rng.permutation(len(found))]

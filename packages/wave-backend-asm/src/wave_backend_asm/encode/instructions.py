@@ -97,7 +97,8 @@ def _scalar(name: str, form: str, of: vector.CodeOf) -> Row | None:
 def _matrix(name: str, form: str, of: vector.CodeOf) -> Row | None:
     del form, of
     if name in opcodes.MFMA:
-        return partial(matrix.product, opcodes.MFMA[name])
+        sums = code_of if name.startswith("v_mfma_f32_") else plain_code_of
+        return partial(matrix.product, opcodes.MFMA[name], sums)
     if name.startswith("v_mfma_scale_"):
         plain = name.replace("_scale", "")
         return partial(matrix.scaled, opcodes.MFMA[plain])

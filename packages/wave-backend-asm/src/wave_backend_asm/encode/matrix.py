@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from wave_backend_asm.encode.modifiers import bits_of, values_of
 from wave_backend_asm.encode.operands import (
@@ -20,6 +21,9 @@ from wave_backend_asm.encode.operands import (
     plain_code_of,
 )
 
+if TYPE_CHECKING:
+    from wave_backend_asm.encode.vector import CodeOf
+
 _TWO, _FOUR = struct.Struct("<II").pack, struct.Struct("<IIII").pack
 _PRODUCT = 0xD3800000
 _READ, _WRITE, _SCALES = 88, 89, 44
@@ -30,15 +34,21 @@ _USUAL = 1 << 14, 0b11 << 27
 _WITH_SCALES = 1 << 11
 
 
-def product(op: int, operands: Sequence[str], given: Sequence[str]) -> bytes:
-    """A product of two operands, and what it is added to."""
-    return _product(op, operands, values_of(given) if given else {})
+def product(
+    op: int, sums: CodeOf, operands: Sequence[str], given: Sequence[str]
+) -> bytes:
+    """A product of two operands, and what it is added to, whose code `sums` knows."""
+    return _product(op, sums, operands, values_of(given) if given else {})
 
 
-def _product(op: int, operands: Sequence[str], formats: Mapping[str, str]) -> bytes:
+def _product(
+    op: int, sums: CodeOf, operands: Sequence[str], formats: Mapping[str, str]
+) -> bytes:
     result, left, right, onto = operands
-    to, a, b, c = (plain_code_of(each) for each in (result, left, right, onto))
-    if min(to, a, b) < VECTOR or (c >= VECTOR and (to ^ c) & ACCUMULATOR):
+    to, a, b = (plain_code_of(each) for each in (result, left, right))
+    c = sums(onto)
+    wrong = c & LITERAL or (c >= VECTOR and (to ^ c) & ACCUMULATOR)
+    if wrong or min(to, a, b) < VECTOR:
         raise UnknownError(*operands)
     low = _PRODUCT | op << 16 | to & 0xFF | (to & ACCUMULATOR) << 6
     files = a >> 9 | (b >> 9) << 1
@@ -63,7 +73,7 @@ def scaled(op: int, operands: Sequence[str], given: Sequence[str]) -> bytes:
     if (a | b) & (LITERAL | ACCUMULATOR) or (chosen | further) & 0b100:
         raise UnknownError(left, right)
     low = _PRODUCT | _SCALES << 16 | chosen << 11
-    first, second = struct.unpack("<II", _product(op, factors, formats))
+    first, second = struct.unpack("<II", _product(op, code_of, factors, formats))
     return _FOUR(low, further << 27 | b << 9 | a, first | _WITH_SCALES, second)
 
 
