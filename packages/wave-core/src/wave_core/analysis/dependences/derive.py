@@ -290,14 +290,12 @@ class Dependences:
             return NOWHERE
         here = slice((start - first.low) // unit, (end - first.low) // unit)
         there = slice((start - low) // unit, (end - low) // unit)
-        one, two = self._columns(first, unit), self._columns(second, unit)
-        waves, others = one.waves[here], two.waves[there]
-        # Of two waves unless it is one wave, and the same one.
-        differ = (waves != others) | one.several[here]
-        group = bool(np.count_nonzero((waves != 0) & (others != 0) & differ))
-        if not np.count_nonzero(waves & others):
+        one = self._columns(first, unit).within(here)
+        two = self._columns(second, unit).within(there)
+        group, same = one.meet(two)
+        if not same:
             return Reach(group=group)
-        return _lanes(one.owners[:, here], two.owners[:, there], group=group)
+        return _lanes(one.owners, two.owners, group=group)
 
     def _columns(self, footprint: Footprint, unit: int) -> Columns:
         """Those of a pattern, which many footprints share."""

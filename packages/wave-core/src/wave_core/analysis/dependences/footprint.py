@@ -82,21 +82,33 @@ class Columns(NamedTuple):
 
     Attributes:
         owners: As those of a footprint.
-        waves: A bit for each wave that touches the column.
+        waves: A bit for each wave that touches the column, in rows of eight waves.
         several: Whether more than one does.
     """
 
     owners: Owners
-    waves: npt.NDArray[np.int64]
+    waves: npt.NDArray[np.uint8]
     several: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, footprint: Footprint, unit: int) -> Columns:
         """Columns of a ``unit`` that divides the footprint's."""
-        owners = footprint.finer(unit).owners
-        weights = np.left_shift(1, np.arange(len(owners)), dtype=np.int64)
-        waves = weights @ (owners != NOBODY)
-        return cls(owners, waves, waves & (waves - 1) != 0)
+        finer = footprint.finer(unit)
+        touched = finer.touched
+        waves = np.packbits(touched, axis=0)
+        return cls(finer.owners, waves, np.count_nonzero(touched, axis=0) > 1)
+
+    def within(self, columns: slice) -> Columns:
+        """Some of the columns."""
+        part = np.s_[:, columns]
+        return Columns(self.owners[part], self.waves[part], self.several[columns])
+
+    def meet(self, other: Columns) -> tuple[bool, bool]:
+        """Whether different waves touch a column, and whether one wave does twice."""
+        # Of two waves unless it is one wave, and the same one.
+        differ = (self.waves != other.waves).any(axis=0) | self.several
+        both = self.waves.any(axis=0) & other.waves.any(axis=0)
+        return bool((both & differ).any()), bool((self.waves & other.waves).any())
 
 
 class Footprints:
