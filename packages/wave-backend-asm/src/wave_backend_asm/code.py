@@ -7,7 +7,7 @@ the operation both uses and defines; a copy in front of it keeps the old one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -35,6 +35,19 @@ class Part(NamedTuple):
     value: Value
     first: int
     width: int
+
+
+Register = tuple[Value, int]
+"""One register of a value, by its number."""
+
+
+def registers_of(parts: Iterable[Part]) -> list[Register]:
+    """The registers of some parts, one by one."""
+    return [
+        (value, number)
+        for value, first, width in parts
+        for number in range(first, first + width)
+    ]
 
 
 def whole(value: Value) -> Part:

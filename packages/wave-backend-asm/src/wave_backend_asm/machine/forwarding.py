@@ -12,14 +12,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.code import Part, Value
+from wave_backend_asm.code import Part, Register, Value, registers_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
 
 if TYPE_CHECKING:
     from wave_backend_asm.machine.operands import Operand
     from wave_backend_asm.machine.program import Line
-
-Register = tuple[Value, int]
 
 
 def forwarded(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
@@ -86,12 +84,10 @@ def _may_be_home(line: Copy) -> bool:
 def writes_of(lines: Sequence[Line], values: Collection[Value]) -> Counter[Register]:
     """How often each register of some values is written."""
     return Counter(
-        (part.value, number)
+        register
         for line in lines
         if not isinstance(line, Label)
-        for part in line.defines
-        if part.value in values
-        for number in range(part.first, part.first + part.width)
+        for register in registers_of(p for p in line.defines if p.value in values)
     )
 
 

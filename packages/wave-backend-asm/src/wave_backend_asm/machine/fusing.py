@@ -8,20 +8,18 @@ rounded once with its product only where fast math lets both of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from wave_backend_asm.code import Part
+from wave_backend_asm.code import Part, registers_of
 from wave_backend_asm.machine.halves import halves_of, text_of_halves
 from wave_backend_asm.machine.instruction import Instruction, Label
 from wave_backend_asm.machine.operands import Operand, is_literal, is_scalar
 
 if TYPE_CHECKING:
-    from wave_backend_asm.code import Value
+    from wave_backend_asm.code import Register
     from wave_backend_asm.machine.program import Line
-
-    Register = tuple[Value, int]
 
 
 class Row(NamedTuple):
@@ -78,10 +76,10 @@ def fused(lines: Sequence[Line]) -> list[Line]:
     made = {part.value for each in firsts for part in each.defines}
     known = made | {part.value for each in firsts for part in each.uses}
     reads = Counter(
-        _registers(p for o in operations for p in o.uses if p.value in made)
+        registers_of(p for o in operations for p in o.uses if p.value in made)
     )
     writes = Counter(
-        _registers(p for o in operations for p in o.defines if p.value in known)
+        registers_of(p for o in operations for p in o.defines if p.value in known)
     )
     found: list[Line] = []
     stretch: list[Line] = []
@@ -91,14 +89,6 @@ def fused(lines: Sequence[Line]) -> list[Line]:
             found += _Stretch(reads, writes).fused(stretch)
             stretch = []
     return found + _Stretch(reads, writes).fused(stretch)
-
-
-def _registers(parts: Iterable[Part]) -> list[Register]:
-    return [
-        (value, number)
-        for value, first, width in parts
-        for number in range(first, first + width)
-    ]
 
 
 def _may_be_first(line: Line) -> bool:
@@ -150,12 +140,14 @@ class _Stretch:
         return {
             line
             for result, line in firsts.items()
-            if all(self._reads[each] == takers[result] for each in _registers([result]))
+            if all(
+                self._reads[each] == takers[result] for each in registers_of([result])
+            )
         }
 
     def _is_first(self, line: Instruction) -> bool:
         return _may_be_first(line) and all(
-            self._writes[each] == 1 for each in _registers(line.defines)
+            self._writes[each] == 1 for each in registers_of(line.defines)
         )
 
     @staticmethod
@@ -180,27 +172,27 @@ class _Stretch:
             if made is None:
                 continue
             result = first.defines[0]
-            self._reads.subtract(_registers([result] * line.uses.count(result)))
-            if not any(self._reads[each] for each in _registers([result])):
+            self._reads.subtract(registers_of([result] * line.uses.count(result)))
+            if not any(self._reads[each] for each in registers_of([result])):
                 self._done.add(first)
             return made
         return line
 
     def _readers_of(self, row: tuple[int, Instruction]) -> int:
         """How often what somebody makes is read: what others read stays anyway."""
-        return max(self._reads[each] for each in _registers(row[1].defines))
+        return max(self._reads[each] for each in registers_of(row[1].defines))
 
     def _hold(self, line: Instruction) -> None:
         """Know an instruction until one of its operands is overwritten."""
         (result,) = line.defines
         self._held[result] = line
-        for each in _registers(line.uses):
+        for each in registers_of(line.uses):
             if self._writes[each] > 1:
                 self._readers.setdefault(each, []).append(result)
 
     def _overwrite(self, results: Sequence[Part]) -> None:
         """Forget who reads what is no longer what it was."""
-        for each in _registers(results) if self._readers else ():
+        for each in registers_of(results) if self._readers else ():
             for result in self._readers.pop(each, ()):
                 self._held.pop(result, None)
 

@@ -13,15 +13,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from wave_backend_asm.code import Part, Value
+from wave_backend_asm.code import Part, Register, Value, registers_of
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label
 
 if TYPE_CHECKING:
     from wave_backend_asm.machine.operands import Operand
     from wave_backend_asm.machine.program import Line
-
-Register = tuple[Value, int]
 
 _MASKED = ("valu", "lds", "vmem")
 """Units that write the lanes that are on, and no others. Source: CDNA3 ISA, "EXEC";
@@ -79,14 +77,6 @@ def _is_move(line: Line) -> TypeGuard[Instruction]:
     return isinstance(operand, Part) and line.keeps == line.results
 
 
-def _registers(parts: Sequence[Part]) -> list[Register]:
-    return [
-        (value, number)
-        for value, first, width in parts
-        for number in range(first, first + width)
-    ]
-
-
 @dataclass
 class _Moves:
     """The moves of a body: where each register goes that goes to one place."""
@@ -101,7 +91,7 @@ class _Moves:
         for at, line in enumerate(body):
             if not _is_move(line):
                 continue
-            (operand,), (result,) = _registers(line.uses[:1]), _registers(line.defines)
+            (operand,), (result,) = map(registers_of, (line.uses[:1], line.defines))
             if operand in found.homes:
                 several.add(operand)
             found.homes[operand], found.places[operand] = result, at
@@ -121,8 +111,8 @@ class _Touched:
     def of(cls, lines: Sequence[Line]) -> _Touched:
         code = [line for line in lines if not isinstance(line, Label)]
         return cls(
-            Counter(each for line in code for each in _registers(line.uses)),
-            Counter(each for line in code for each in _registers(line.defines)),
+            Counter(each for line in code for each in registers_of(line.uses)),
+            Counter(each for line in code for each in registers_of(line.defines)),
         )
 
 
@@ -143,9 +133,9 @@ class _Body:
         self._writes: defaultdict[Register, list[int]] = defaultdict(list)
         for at, line in enumerate(lines):
             assert not isinstance(line, Label)
-            for each in _registers(line.uses):
+            for each in registers_of(line.uses):
                 self._reads[each].append(at)
-            for each in _registers(line.defines):
+            for each in registers_of(line.defines):
                 self._writes[each].append(at)
 
     def homes(self) -> dict[Value, Part]:
@@ -195,7 +185,8 @@ def _before(lines: Sequence[Line], body: range) -> dict[Register, Register]:
         if isinstance(line, Label) or (isinstance(line, Instruction) and line.target):
             break
         if isinstance(line, Copy):
-            pairs = zip(_registers(line.defines), _registers(line.uses), strict=True)
+            sides = map(registers_of, (line.defines, line.uses))
+            pairs = zip(*sides, strict=True)
             found |= {
                 operand: result
                 for result, operand in pairs
@@ -207,7 +198,7 @@ def _before(lines: Sequence[Line], body: range) -> dict[Register, Register]:
 
 
 def _written_by(line: Line) -> list[Register]:
-    return [] if isinstance(line, Label) else _registers(line.defines)
+    return [] if isinstance(line, Label) else registers_of(line.defines)
 
 
 def _written(
@@ -271,7 +262,7 @@ class _Change:
         """Registers that hold the same; those of a home, if they are not written."""
         if part.value in self.homes:
             return self._part(part)
-        held = [self.before.get(each) for each in _registers([part])]
+        held = [self.before.get(each) for each in registers_of([part])]
         if held[0] is None:
             return part
         value, first = held[0]

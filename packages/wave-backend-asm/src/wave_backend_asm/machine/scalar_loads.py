@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
-from wave_backend_asm.code import Part
-from wave_backend_asm.machine.forwarding import Register, renamed, writes_of
+from wave_backend_asm.code import Part, Register
+from wave_backend_asm.machine.forwarding import renamed, writes_of
 from wave_backend_asm.machine.instruction import Instruction, Label
 from wave_backend_asm.machine.operands import SCALARS, Operand, Virtual
 
