@@ -13,7 +13,7 @@ import pytest
 import wave_core.lang as tkw
 from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
 from wave_core.compile.emission import emit
-from wave_core.diagnostics import PluginError
+from wave_core.diagnostics import PluginError, UserError
 from wave_core.plugin import LoweringSpec, OpSet, TileRules, hookimpl
 from wave_core.trace.surface import surface
 
@@ -126,10 +126,36 @@ def twice(op, emit):
     emit.set(op, total)
 """
 
-MODULES = {"toy_rules": RULES, "toy_tiles": TILE_RULES, "toy_code": CODE_RULES}
+ASM_RULES = """
+from toy_rules import Flip, Twice
+from wave_backend_asm.lowering import MissingError, Operands, gathered, sliced
+from wave_core.plugin import lowers
+
+
+@lowers(Flip)
+def flip(op, emit):
+    value = emit.value(op.value)
+    parts = [sliced(emit, value, at, 1) for at in (1, 0)]
+    emit.set(op, gathered(emit, parts, value.item))
+
+
+@lowers(Twice)
+def twice(op, emit):
+    ASM
+    work, b = Operands(op, emit), emit.b
+    words = [b.valu("v_add_f32", x, x) for x in b.words(*work.names)]
+    work.finish(b.of(work.kind, words))
+"""
+
+MODULES = {
+    "toy_rules": RULES,
+    "toy_tiles": TILE_RULES,
+    "toy_code": CODE_RULES,
+    "toy_asm": ASM_RULES,
+}
 PLACES = [
     *("INFER", "EFFECTS", "EVALUATE", "COMPUTE", "WHEN", "SUPPLY", "DEMAND", "EXPAND"),
-    *("LOWER", "STEP", "TILE", "CODE"),
+    *("LOWER", "STEP", "TILE", "CODE", "ASM"),
 ]
 SHAPE = {M: 3, N: 66}
 
@@ -153,6 +179,7 @@ class Toy:
         yield LoweringSpec("sim", "toy_rules")
         yield LoweringSpec("sim-logical", "toy_tiles")
         yield LoweringSpec("amdgpu", "toy_code")
+        yield LoweringSpec("asm", "toy_asm")
 
 
 @pytest.fixture
@@ -173,7 +200,10 @@ def launch(monkeypatch):
         if device == "amdgpu":
             assert "vector.shuffle" in text_of(emit(options, kernel, "mlir", session))
             return
-        options = replace(options, device=device)
+        if device == "asm":
+            options = replace(options, backend=device, device="emulator")
+        else:
+            options = replace(options, device=device)
         a = np.random.default_rng(7).standard_normal((3, 66), np.float32)
         b = np.full_like(a, np.nan)
         wave_compile(options, kernel, session=session)(a, b)
@@ -206,12 +236,12 @@ def text_of(emitted):
     return b"".join(emitted.files.values()).decode()
 
 
-@pytest.mark.parametrize("device", ["sim", "sim-logical", "emulator", "amdgpu"])
+@pytest.mark.parametrize("device", ["sim", "sim-logical", "emulator", "amdgpu", "asm"])
 def test_a_plugin_with_rules_of_all_kinds_runs(launch, device):
     launch(device)
 
 
-LANES, TILES, CODE = "sim", "sim-logical", "amdgpu"
+LANES, TILES, CODE, ASM = "sim", "sim-logical", "amdgpu", "asm"
 """Where a rule runs."""
 
 
@@ -340,7 +370,28 @@ def test_a_step_that_leaves_another_value(launch, change, why):
         (CODE, "code", "return None", "it records no value"),
         (CODE, "code", "return emit.set(op, '%x', 7)", "it records 7 x f32, not 2 x"),
         (CODE, "code", "emit.value(op)", "[WV9905]"),
+        (ASM, "asm", "raise KeyError('gone')", "KeyError: 'gone'"),
+        (ASM, "asm", "return None", "it records no value"),
+        (ASM, "asm", "emit.b.valu('w_add', 1)", "no instruction `w_add`"),
+        (ASM, "asm", "emit.b.say('v_ad_f32', (), (1,))", "refuses v_ad_f32 1: "),
+        (ASM, "asm", "emit.b.say('v_prng_b32', (), (1,))", "refuses v_prng_b32 1: "),
     ],
 )
 def test_an_op_that_gives_what_cannot_be(launch, device, place, statement, why):
     expect_fault(launch, device, place, statement, why)
+
+
+def test_a_form_that_a_rule_has_no_instructions_for_is_refused(launch):
+    with pytest.raises(UserError) as refused:
+        launch(ASM, asm="raise MissingError('an odd one')")
+    (found,) = refused.value.diagnostics
+    assert found.code == "WV0610"
+    assert found.message == (
+        "backend `asm` selects no instructions of gfx942 for `toy.twice`"
+    )
+    assert found.notes == ("an odd one",)
+    assert found.help == (
+        "leave out `backend='asm'`: the MLIR path compiles it, if it has a rule",
+        "or register a rule for `asm`: `wave_backend_asm.lowering` has what it needs",
+    )
+    assert "twice(x)" in found.render()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wave_backend_asm.assemble.apart import Assembler
 from wave_backend_asm.assemble.by_hand import OPTION, checked, refused
+from wave_backend_asm.assemble.faults import fault
 from wave_backend_asm.assemble.messages import AssemblerError
 from wave_backend_asm.codegen.module import Generated, generate
 from wave_backend_asm.encode.kernel import encoded
@@ -16,7 +17,6 @@ from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
 from wave_core.compile.dump import Dumps
 from wave_core.compile.option_values import text_option
-from wave_core.diagnostics import internal_error
 from wave_isa_amdgcn.metrics import measure
 from wave_runtime.artifact import MANIFEST, Manifest, code_file
 
@@ -84,7 +84,7 @@ class AsmBackend:
         if form == "metrics":
             found = measure(text, name, target).to_json()
             return {f"{name}.metrics.json": json.dumps(found).encode()}
-        data = ours or self._assembled(text, graph, target, given)
+        data = ours or self._assembled(text, graph, target, table, given)
         lds = rounded_lds_bytes(graph)
         if by_hand is not None:
             lds = checked(data, code.kernel, graph, target).group_segment_fixed_size
@@ -94,13 +94,15 @@ class AsmBackend:
         return {code_file(manifest.form): data, MANIFEST: told}
 
     def _assembled(
-        self, text: str, graph: Graph, target: Target, options: WaveCompileOptions
-    ) -> bytes:
+        self, text: str, graph: Graph, target: Target, table: LoweringTable,
+        options: WaveCompileOptions,
+    ) -> bytes:  # fmt: skip
         try:
             return self.assembler.code(text, graph, target, options)
         except AssemblerError as error:
-            ours = text_option(options, OPTION) is None
-            raise (_fault if ours else refused)(error, text, graph) from None
+            if text_option(options, OPTION) is not None:
+                raise refused(error, text, graph) from None
+            raise fault(error, text, graph, table) from None
 
 
 def _manifest(
@@ -108,20 +110,6 @@ def _manifest(
 ) -> Manifest:
     made = MachineCode(code.kernel.name, "hsaco", data, lds, versions())
     return artifact_of(code, made, graph, target).manifest
-
-
-def _fault(error: AssemblerError, text: str, graph: Graph) -> Exception:
-    """The fault of ours that our own text does not assemble, with its lines."""
-    lines = text.splitlines()
-    rows = [
-        f"{lines[message.line - 1]}: {message.why}" for message in error.messages[:4]
-    ]
-    return internal_error(
-        "WV9905",
-        f"the assembler refuses the code of `{graph.name}`",
-        at=graph.location,
-        notes=rows or error.said,
-    )
 
 
 @cache

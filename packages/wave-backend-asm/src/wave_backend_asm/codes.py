@@ -14,7 +14,7 @@ Bad:
 Good:
     wave compile my_kernel --target gfx942
 Fix: leave out `backend="asm"`. A plugin may register a rule for the op with
-`wave_register_lowerings`, for `asm`.
+`wave_register_lowerings`, for `asm`, with what `wave_backend_asm.lowering` has.
 
 WV0611: registers do not hold the values of a kernel
 Cause: backend `asm` keeps every value in registers, and spills none. At some

@@ -16,7 +16,7 @@ from wave_backend_asm.select.missing import MissingError
 from wave_core.backends.emission import Emission, Kind
 from wave_core.backends.emission.copies import copies_are_left, copies_are_marked
 from wave_core.constraints import fast_math_of
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import PluginError, user_error
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.traits import Trait
 
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 BACKEND = "asm"
 
 MLIR_PATH = "leave out `backend='asm'`: the MLIR path compiles it"
+
+_PREFIX = "."
+"""Ends the prefix that names of ops of plugins have, and those of core have not."""
+
+_PLUGIN_HELP = (
+    f"{MLIR_PATH}, if it has a rule",
+    "or register a rule for `asm`: `wave_backend_asm.lowering` has what it needs",
+)
 
 
 class Emitter(Emission):
@@ -160,6 +168,10 @@ class Emitter(Emission):
             rule(op, self)
         except MissingError as error:
             raise self.missing(op, str(error)) from None
+        except PluginError as error:
+            if not isinstance(error.__cause__, MissingError):
+                raise
+            raise self.missing(op, str(error.__cause__)) from None
 
     def missing(self, op: Op, why: str) -> Exception:
         """The refusal of an op for which there is no selection."""
@@ -170,7 +182,7 @@ class Emitter(Emission):
             f"`{op.op_name}`",
             at=op.location,
             notes=why or (),
-            help=MLIR_PATH,
+            help=_PLUGIN_HELP if _PREFIX in op.op_name else MLIR_PATH,
         )
 
     @contextmanager

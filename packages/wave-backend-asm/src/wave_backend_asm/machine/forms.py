@@ -69,12 +69,12 @@ def form_of(mnemonic: str) -> Form:
     """The row of an instruction.
 
     Raises:
-        KeyError: there is none.
+        ValueError: there is none.
     """
     for expression, form in _FORMS:
         if expression.fullmatch(mnemonic):
             return form
-    raise KeyError(mnemonic)
+    raise ValueError(f"there is no instruction `{mnemonic}`")
 
 
 @cache

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from wave_backend_asm.code import Part
+from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import (
     NOWHERE,
     Copy,
@@ -205,7 +206,12 @@ class Builder(Regions[Line]):
         groups: Groups = NO_GROUPS,
         target: str = "",
     ) -> None:
-        """Append an instruction as it is."""
+        """Append an instruction as it is.
+
+        Raises:
+            ValueError: no instruction has a name like this.
+        """
+        form_of(name)
         made = Instruction(
             name, tuple(results), tuple(operands), modifiers, tuple(keeps),
             demands or {}, groups, target, self._at, self._late, memory=self._memory,

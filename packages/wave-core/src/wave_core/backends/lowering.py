@@ -18,6 +18,7 @@ from wave_core.diagnostics import plugin_error, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     from wave_core.ops.base import Op
 
@@ -38,6 +39,8 @@ class Lowering(Generic[P, R]):
         when: Says whether the rule fits an op; ``None`` is always.
         benefit: The rule of the highest benefit is taken.
         role: For what it is a rule, where a module holds several kinds.
+        blamed: What goes wrong inside of it for an op is the error of the plugin that
+            the rule is from; ``None`` where the faults of a rule are the backend's.
     """
 
     ops: tuple[type[Op], ...]
@@ -45,6 +48,7 @@ class Lowering(Generic[P, R]):
     when: Callable[[Op], bool] | None = None
     benefit: int = 1
     role: str = LOWERING
+    blamed: Callable[[Op], AbstractContextManager[None]] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function."""

@@ -32,22 +32,25 @@ def guarded(rule: AnyLowering, provider: PluginInfo) -> AnyLowering:
     where the function raises anything uncoded or gives what its role does not allow.
     """
 
+    def blamed(op: Op) -> AbstractContextManager[None]:
+        return _blamed(rule, op, provider)
+
     @wraps(rule.function)
     def call(*args: Any) -> object:
         op = next(each for each in args if isinstance(each, Op))
 
         def run(work: Callable[..., object], *args: object) -> object:
-            with _blamed(rule, op, provider):
+            with blamed(op):
                 return _checked(rule.role, op, work(*args), args)
 
         found = run(rule.function, *args)
         return partial(run, found) if callable(found) else found
 
     def fits(op: Op) -> bool:
-        with _blamed(rule, op, provider):
+        with blamed(op):
             return rule.fits(op)
 
-    return replace(rule, function=call, when=fits)
+    return replace(rule, function=call, when=fits, blamed=blamed)
 
 
 def _blamed(
