@@ -131,6 +131,26 @@ def test_assembly_is_edited_by_hand(wave, tmp_path):
     assert "s_endprogram" in done.err
 
 
+FILES = {
+    "empty": (b" \n", "there is nothing in it"),
+    "latin": (b"s_nop 0\n// \xe9\n", "byte 0xe9 in line 2 is no UTF-8"),
+    "folder": (None, "Is a directory"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_text_is_refused(wave, tmp_path, name):
+    data, why = FILES[name]
+    given = tmp_path / "edited.s"
+    if data is None:
+        given.mkdir()
+    else:
+        given.write_bytes(data)
+    done = wave("compile", *COPY, "--override-asm", given, "-o", tmp_path / "out")
+    assert done.code == 2
+    assert why in " ".join(done.err.replace("\n", " ").split())
+
+
 USAGE = [
     (("compile", *COPY, "--override-asm", "/no/such.s"), "No such file"),
     (

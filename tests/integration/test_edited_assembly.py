@@ -9,6 +9,7 @@ import torch
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_backend_asm.assemble.apart import Assembler
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.diagnostics import SimulationError, UserError
@@ -244,6 +245,25 @@ def test_rubbish_is_refused(refused, files, name):
     others = {"nothing": "WV0804", "quotes": "WV0606"}
     assert found.code == others.get(name, "WV0604")
     assert files("hsaco")
+
+
+def test_a_text_that_takes_too_long_is_not_tried_again(session, text, monkeypatch):
+    """No other choice of the compiler's makes another text of it."""
+    asked: list[str] = []
+    code = Assembler.code
+    monkeypatch.setattr(Assembler, "code", lambda *a: asked.append(a[1]) or code(*a))
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64}, target="gfx942", backend="asm", preset="auto",
+        plugin_options={"override_asm": RUBBISH["quotes"], "compiler_time_limit_s": 1},
+    )  # fmt: skip
+    with pytest.raises(UserError, match="WV0606"):
+        emit(options, added, "hsaco", session)
+    assert len(asked) == 1
+
+
+def test_of_a_line_without_end_the_beginning_is_told(refused):
+    found = refused("x" * 100_000)
+    assert found.notes == (f"line 1, column 1: {'x' * 200}...",)
 
 
 def test_half_a_character_is_refused(refused):

@@ -321,3 +321,14 @@ def test_control_characters_of_the_source_do_not_reach_the_terminal(source):
     file = source("evil.py", "x = '\033[2J'\n")
     text = str(user_error("WV0201", "x", at=file.find("x")))
     assert "\033" not in text
+
+
+def test_of_a_line_without_end_the_beginning_is_shown(tmp_path):
+    path = tmp_path / "generated.txt"
+    path.write_text("x" * 1_000_000)
+    for column in (3, 900_000):
+        at = Location.of_span(str(path), 1, column)
+        rows = user_error("WV0604", "malformed", at=at).diagnostics[0].render()
+        assert f"generated.txt:1:{column}" in rows
+        assert f" {'x' * 400}...\n" in rows
+        assert len(rows) < 2_000

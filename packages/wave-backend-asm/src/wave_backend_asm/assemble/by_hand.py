@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 OPTION = "override_asm"
 """The option that puts assembly of the user in place of ours."""
 
+_MOST_SHOWN = 200
+"""Characters of a line in a note."""
+
 _HELP = "`wave compile --via asm --emit asm` shows the assembly that Wave writes"
 
 
@@ -26,7 +29,7 @@ def refused(error: AssemblerError, text: str, graph: Graph) -> Exception:
     first = messages[0] if messages else None
     said = error.said.strip().splitlines() or ["no reason given"]
     notes = [
-        f"line {each.line}, column {each.column}: {rows[each.line - 1].strip()}"
+        f"line {each.line}, column {each.column}: {_shown(rows[each.line - 1])}"
         f"{'' if each is first else f': {each.why}'}"
         for each in messages[:4]
     ]
@@ -41,6 +44,12 @@ def refused(error: AssemblerError, text: str, graph: Graph) -> Exception:
         line=first and first.line,
         column=first and first.column,
     )
+
+
+def _shown(row: str) -> str:
+    """A line of the text, or its beginning."""
+    row = row.strip()
+    return row if len(row) <= _MOST_SHOWN else f"{row[:_MOST_SHOWN]}..."
 
 
 def checked(data: bytes, kernel: Kernel, graph: Graph, target: Target) -> Row:

@@ -144,14 +144,22 @@ def _override(name: str, path: Path | None) -> str | None:
     """The text of a file.
 
     Raises:
-        typer.BadParameter: where it cannot be read.
+        typer.BadParameter: where it cannot be read, is no text or has none.
     """
+    if path is None:
+        return None
+    where = f"--{name.replace('_', '-')} {path}"
     try:
-        return None if path is None else path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        option = "--" + name.replace("_", "-")
-        message = f"{option} {path}: {getattr(error, 'strerror', error)}"
-        raise typer.BadParameter(message) from None
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise typer.BadParameter(f"{where}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        why = f"byte 0x{error.object[error.start]:02x} in line {line} is no UTF-8"
+        raise typer.BadParameter(f"{where}: {why}") from None
+    if not text.strip():
+        raise typer.BadParameter(f"{where}: there is nothing in it")
+    return text.replace("\r\n", "\n")
 
 
 def _in_file(error: UserError, path: Path | None) -> UserError:

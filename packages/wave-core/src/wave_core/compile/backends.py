@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import UserError
 
 
-_REFUSED_TEXT = "WV0604"
-"""The code of what a compiler or an assembler refuses."""
+_OF_TEXT = frozenset({"WV0604", "WV0606"})
+"""Codes of what a compiler or an assembler refuses, and of what ends it."""
 
 
 def backend_of(session: Session, target: str, name: str = "") -> BackendSpec:
@@ -98,8 +98,8 @@ def overrides(
 def blames_given_text(
     error: UserError, session: Session, options: WaveCompileOptions
 ) -> bool:
-    """Whether a compiler refused text that the user gave."""
-    return error.code == _REFUSED_TEXT and bool(overrides(session, options))
+    """Whether a compiler refused text that the user gave, or did not survive it."""
+    return error.code in _OF_TEXT and bool(overrides(session, options))
 
 
 def find_backend(

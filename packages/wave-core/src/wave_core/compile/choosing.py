@@ -163,6 +163,8 @@ def first_that_fits(
     try:
         return checked(last, Attempt(spills=0))
     except UserError as error:
+        if blamed(error):
+            raise
         if spilled_in(error):
             return _barest_or_last(error, last, kernel, session, checked)
         return _barest(error, last, kernel, session, checked)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: A span of more lines shows its first and its last lines only.
 _MAX_SPAN_LINES = 5
 
+_MOST_CHARACTERS = 400
+"""Of a line that is longer, such as one of a generated file, no more is shown."""
+
 
 @dataclass(frozen=True)
 class Marked:
@@ -99,7 +102,7 @@ class Excerpt:
         return [self._gutter("...")]
 
     def _numbered(self, location: Location, number: int) -> str:
-        text, _ = shown_text(location.source_line(number) or "")
+        text, _ = shown_text(_line(location, number))
         gutter = self._gutter(f"{number:>{self._width}} |")
         return f"{gutter} {text}".rstrip() if text else gutter
 
@@ -171,10 +174,18 @@ def _shown_lines(location: Location) -> list[int]:
     return [n for n in numbers if location.source_line(n) is not None]
 
 
+def _line(location: Location, number: int) -> str:
+    """A line of the file; its beginning and dots, where it is too long to be shown."""
+    text = location.source_line(number) or ""
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    return f"{text[:_MOST_CHARACTERS]}..."
+
+
 def _mark(label: Marked, number: int) -> _Mark | None:
     """The underline of one line of a label; None for a blank line inside it."""
     place = label.location
-    text = place.source_line(number) or ""
+    text = _line(place, number)
     last_line = max(place.line, place.end_line)
     first = len(text) - len(text.lstrip())
     last = len(text.rstrip())
