@@ -513,16 +513,52 @@ def test_lanes_take_what_their_neighbours_have(session, offset, width, mode, chi
     same_bits(session, kernel, arrays, chip)
 
 
-@pytest.mark.parametrize(("chip", "swaps", "through"), [
-    ("gfx942", 0, ["ds_swizzle_b32", "ds_bpermute_b32"]), ("gfx950", 2, []),
-])  # fmt: skip
-def test_sums_of_lanes_go_around_lds(session, chip, swaps, through):
-    """Of six steps only those that have no instruction of lanes take LDS."""
+@pytest.mark.parametrize("chip", CHIPS)
+def test_sums_of_lanes_go_around_lds(session, chip):
+    """Neighbours are joined as the second operand, rows by the last lane of a wave."""
     text = assembly(session, "softmax", chip, SMALL["softmax"])
     words = [line.split()[0] for line in text.splitlines() if line]
-    found = [word for word in words if word.startswith("ds_")]
-    assert found == through * 2
-    assert len(re.findall(r"v_permlane(?:16|32)_swap_b32", text)) == swaps * 2
+    assert not [word for word in words if word.startswith("ds_")]
+    assert words.count("v_readlane_b32") == 2
+    assert "v_mov_b32_dpp" not in words
+    assert len([word for word in words if word.endswith("_dpp")]) == 12
+
+
+WAYS = {"add": lambda a, b: a + b, "max": tkw.maximum, "min": tkw.minimum}
+
+
+def butterfly(way, offsets):
+    """What lanes at some distances have, joined."""
+
+    def join(a, b):
+        for offset in offsets:
+            a = WAYS[way](a, tkw.shuffle(a, offset, 64))
+        return a - b
+
+    return join
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16", "i64", "i32", "i8"])
+def test_lanes_of_a_wave_are_joined(session, dtype, way, chip):
+    kind, torch_kind = DTYPES[dtype]
+    torch_kind = torch.bfloat16 if dtype == "bf16" else torch_kind
+    arrays = values(torch_kind, (4, 64)), values(torch_kind, (4, 64))
+    for offsets in [(1, 2, 4, 8, 16, 32), (8, 7, 2, 1, 16, 32), (1, 2, 16, 32), (32,)]:
+        same_bits(session, joined(kind, butterfly(way, offsets)), arrays, chip)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_lanes_of_a_wave_that_others_read_too_are_exchanged(session, chip):
+    def join(a, b):
+        for offset in (1, 2, 7, 8, 16):
+            a = a + tkw.shuffle(a, offset, 64)
+        moved = tkw.shuffle(a, 32, 64)
+        return (a + moved) * b + (a - moved)
+
+    arrays = values(torch.float32, (4, 64)), values(torch.float32, (4, 64))
+    same_bits(session, joined(tkl.f32, join), arrays, chip)
 
 
 def test_an_op_without_instructions_is_refused_with_the_way_out(session):

@@ -16,6 +16,7 @@ from wave_backend_asm.encode import opcodes
 from wave_backend_asm.encode.instructions import machine_code
 from wave_backend_asm.encode.kernel import encoded
 from wave_backend_asm.encode.operands import UnknownError
+from wave_backend_asm.machine.other_lanes import SWAPPED
 
 CHIPS = ("gfx942", "gfx950")
 NUMBERS = (
@@ -130,7 +131,7 @@ BUFFERED = (
 )  # fmt: skip
 MOVED = (
     "quad_perm:[1,0,3,2]", "row_shl:4", "row_shr:15", "row_ror:8", "wave_shr:1",
-    "wave_shl:1", "row_mirror", "row_half_mirror",
+    "wave_shl:1", "row_mirror", "row_half_mirror", "row_bcast:15", "row_bcast:31",
 )  # fmt: skip
 
 ONE = [name for name in opcodes.VOP1 if name != "v_accvgpr_mov_b32"]
@@ -206,6 +207,11 @@ LINES = {
         ends=tuple(f" {how} row_mask:{rows} bank_mask:0x5"
                    for how in MOVED for rows in ("0xf", "0xa")),
     ),
+    "first from other lanes": listed(
+        [f"{name}_dpp" for name in sorted(SWAPPED.values())], ["v3"], ["v5"], ["v255"],
+        ends=(f" {MOVED[0]} row_mask:0xf bank_mask:0xf",),
+    ),
+    "one lane": listed(["v_readlane_b32"], ["s3"], ["v255"], ["0", "63", "s5"]),
     "parts": listed(
         ["v_cvt_f32_f16_sdwa", "v_mov_b32_sdwa", "v_cvt_f32_ubyte0_sdwa"], ["v3"],
         ["v5", "v255"],

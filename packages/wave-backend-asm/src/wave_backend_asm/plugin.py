@@ -25,6 +25,7 @@ FAMILIES = (
         f"wave_backend_asm.codegen.rules.{name}"
         for name in (
             "atomic",
+            "butterflies",
             "control",
             "direct",
             "matrix",

@@ -113,8 +113,12 @@ def _special(name: str, form: str, of: vector.CodeOf) -> Row | None:
         return partial(vector.from_lanes if form == "dpp" else vector.of_parts, op)
     if op is not None and name == "v_readfirstlane_b32":
         return _alone(partial(vector.first_lane, op))
+    if name in opcodes.OF_A_LANE:
+        return _alone(partial(vector.three, opcodes.OF_A_LANE[name], of))
     if op is not None and name == "v_accvgpr_mov_b32":
         return _alone(partial(vector.accumulators_moved, op))
+    if name in opcodes.VOP2 and form == "dpp":
+        return partial(vector.first_from_lanes, opcodes.VOP2[name])
     if name in opcodes.WITH_NUMBER:
         op, behind = opcodes.WITH_NUMBER[name], name == "v_fmaak_f32"
         return _alone(partial(vector.with_number, op, behind))

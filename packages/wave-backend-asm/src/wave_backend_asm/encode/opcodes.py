@@ -115,6 +115,9 @@ VOP3 = _numbers(
     """
 )
 
+OF_A_LANE = {"v_readlane_b32": 649}
+"""Those of VOP3 whose result is the wave's."""
+
 WITH_MASK = _numbers(
     """
     v_add_co_u32 281 v_sub_co_u32 282 v_addc_co_u32 284 v_subb_co_u32 285

@@ -31,7 +31,7 @@ _BY_DPP, _BY_SDWA = 250, 249
 _ROWS = {"row_shl": 0x100, "row_shr": 0x110, "row_ror": 0x120}
 _WHOLE = {
     "wave_shl:1": 0x130, "wave_shr:1": 0x138, "row_mirror": 0x140,
-    "row_half_mirror": 0x141,
+    "row_half_mirror": 0x141, "row_bcast:15": 0x142, "row_bcast:31": 0x143,
 }  # fmt: skip
 _SELECTED = {
     "BYTE_0": 0, "BYTE_1": 1, "BYTE_2": 2, "BYTE_3": 3, "WORD_0": 4, "WORD_1": 5,
@@ -167,14 +167,25 @@ def _list(bit: int, count: int) -> str:
 
 def from_lanes(op: int, operands: Sequence[str], given: Sequence[str]) -> bytes:
     """One operand, which other lanes of a row have."""
-    result, source = (_register(each) for each in operands)
+    result, source = operands
+    word = _SINGLE | _register(result) << 17 | op << 9 | _BY_DPP
+    return _TWO(word, _of_lanes(source, given))
+
+
+def first_from_lanes(op: int, operands: Sequence[str], given: Sequence[str]) -> bytes:
+    """Two operands, of which other lanes of a row have the first."""
+    result, source, other = operands
+    word = op << 25 | _register(result) << 17 | _register(other) << 9 | _BY_DPP
+    return _TWO(word, _of_lanes(source, given))
+
+
+def _of_lanes(source: str, given: Sequence[str]) -> int:
     how, *masks = given
     modifiers = values_of(masks)
     rows, banks = (_mask(modifiers.pop(each, "")) for each in ("row_mask", "bank_mask"))
     if modifiers:
         raise UnknownError(*given)
-    word = rows << 28 | banks << 24 | _control(how) << 8 | source
-    return _TWO(_SINGLE | result << 17 | op << 9 | _BY_DPP, word)
+    return rows << 28 | banks << 24 | _control(how) << 8 | _register(source)
 
 
 def _mask(value: str) -> int:

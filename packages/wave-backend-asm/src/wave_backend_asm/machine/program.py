@@ -28,6 +28,7 @@ from wave_backend_asm.machine.instruction import (
 from wave_backend_asm.machine.later import later
 from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.ordering import Orders
+from wave_backend_asm.machine.other_lanes import from_other_lanes
 from wave_backend_asm.machine.scalar_loads import neighbours_together
 from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
@@ -91,7 +92,7 @@ def assembled_program(
         NoRoomError: values do not fit the registers.
     """
     wanted = neighbours_together(without_unread(lines))
-    joined = in_place(fused(taken(wanted)), fixed.keys())
+    joined = in_place(fused(from_other_lanes(taken(wanted))), fixed.keys())
     moved = behind_branches(forwarded(joined, fixed.keys()))
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)

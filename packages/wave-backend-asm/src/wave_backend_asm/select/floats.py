@@ -152,9 +152,19 @@ def divide(b: Builder, above: Operand, below: Operand) -> Operand:
 
 
 def _quick_divide(b: Builder, above: Operand, below: Operand) -> Operand:
+    if isinstance(below, int) and (known := _reciprocal(below)) is not None:
+        return multiply(b, above, known)
     key = ("reciprocal", below)
     inverse = b.kept(key, lambda: b.valu("v_rcp_f32", below))
     return inverse if above == ONE else multiply(b, above, inverse)
+
+
+def _reciprocal(number: int) -> int | None:
+    """That of a number, rounded once; ``None`` where it or the number is not normal."""
+    value = _value(number)
+    if not 2.0**-126 <= abs(value) <= 2.0**126:
+        return None
+    return bits(1.0 / value)
 
 
 ONE = bits(1.0)

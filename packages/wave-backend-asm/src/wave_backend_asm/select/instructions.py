@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wave_backend_asm.machine.operands import Operand
 from wave_backend_asm.select.basics import lane_test
@@ -31,13 +32,14 @@ from wave_core.backends.emission import Kind, element as item_of
 from wave_core.backends.emission.instructions import INTEGER_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from wave_backend_asm.select.builder import Builder
     from wave_core.diagnostics import Location
     from wave_core.types import DType
 
 Words = tuple[Operand, ...]
+T = TypeVar("T")
 
 _LOGIC = {"andi": "s_and_b64", "ori": "s_or_b64", "xori": "s_xor_b64"}
 
@@ -56,6 +58,16 @@ def _unchanged(word: str, one: Words, two: Words) -> Words | None:
     if {*one} == {ONE}:
         return two
     return one if {*two} == {ONE} else None
+
+
+def _of_each(make: Callable[..., T], *sides: Sequence[Any]) -> tuple[T, ...]:
+    """What is made of the operands of each element, once where they are the same."""
+    made: dict[tuple[Any, ...], T] = {}
+    rows = [*zip(*sides, strict=True)]
+    for row in rows:
+        if row not in made:
+            made[row] = make(*row)
+    return tuple([made[row] for row in rows])
 
 
 def _masks_of_words(masks: Words, datum: Datum) -> list[Operand] | None:
@@ -137,11 +149,10 @@ class AsmInstructions:
             pairs = packed(self.b, word, *sides)
             if pairs is not None:
                 return pairs
-            rows = zip(*sides, strict=True)
-            return tuple([table[word](self.b, one, two) for one, two in rows])
+            return _of_each(partial(table[word], self.b), *sides)
         if kind.item == "f16":
-            rows = zip(*(datum.words for datum in (data * 2)[:2]), strict=True)
-            found = [halves(self.b, word, one, two) for one, two in rows]
+            sides = [datum.words for datum in (data * 2)[:2]]
+            found = _of_each(partial(halves, self.b, word), *sides)
             made = tuple([each for each in found if each is not None])
             if len(made) == len(found):
                 return made
@@ -149,15 +160,15 @@ class AsmInstructions:
 
     def _by_element(self, word: str, kind: Kind, data: list[Datum]) -> Words:
         """Functions, and f64."""
-        rows = zip(*(elements(self.b, datum) for datum in data), strict=True)
-        found: list[Words] = []
-        for row in rows:
+
+        def made(*row: Words) -> Words:
             if kind.item == "f64" and word in DOUBLES:
                 pairs = [(words[0], words[1]) for words in row]
-                found.append(DOUBLES[word](self.b, *pairs))
-            else:
-                found.append(function(self, word, kind.item, [*row]))
-        return joined(self.b, kind, found)
+                return DOUBLES[word](self.b, *pairs)
+            return function(self, word, kind.item, [*row])
+
+        sides = [elements(self.b, datum) for datum in data]
+        return joined(self.b, kind, _of_each(made, *sides))
 
     def _logic(self, word: str, data: list[Datum]) -> Words:
         if word not in _LOGIC:
@@ -186,8 +197,8 @@ class AsmInstructions:
     def _integers(self, word: str, kind: Kind, data: list[Datum]) -> Words:
         bits = data[0].bits
         if bits == WORD:
-            rows = zip(*(datum.words for datum in data), strict=True)
-            return tuple([integer(self.b, word, *row) for row in rows])
+            sides = [datum.words for datum in data]
+            return _of_each(partial(integer, self.b, word), *sides)
         parts = zip(*(elements(self.b, datum) for datum in data), strict=True)
         made = self._wide if bits > WORD else self._narrow
         return joined(self.b, kind, [made(word, kind.item, bits, row) for row in parts])
@@ -215,10 +226,8 @@ class AsmInstructions:
         """A truth value for each element."""
         with self.b.at(level):
             sides = [elements(self.b, self.b.data[name]) for name in (one, other)]
-            found = [
-                self._test(predicate, kind.item, *row)
-                for row in zip(*sides, strict=False)
-            ]
+            test = partial(self._test, predicate, kind.item)
+            found = _of_each(test, *sides)
         return self.b.of(Kind("i1", kind.registers), found)
 
     def _test(self, predicate: str, item: str, one: Words, two: Words) -> Operand:
@@ -262,8 +271,10 @@ class AsmInstructions:
             tested = masks * (kind.registers // count)
             by_word = _masks_of_words(tested, values[0])
             if by_word is not None:
-                rows = zip(by_word, *(each.words for each in values), strict=True)
-                return self.b.of(kind, [chosen(self.b, *row) for row in rows])
+                words = (each.words for each in values)
+                return self.b.of(
+                    kind, _of_each(partial(chosen, self.b), by_word, *words)
+                )
             sides = [elements(self.b, datum) for datum in values]
             found = [
                 tuple([chosen(self.b, mask, x, y) for x, y in zip(*row, strict=True)])
@@ -294,7 +305,7 @@ class AsmInstructions:
             pairs = PAIRS.get((self._chip, kind.item, item))
             if pairs is not None and len(parts) > 1:
                 return self.b.of(wanted, in_pairs(self.b, pairs, parts))
-            found = [self._converted(word, kind.item, item, part) for part in parts]
+            found = _of_each(partial(self._converted, word, kind.item, item), parts)
             return self.b.of(wanted, joined(self.b, wanted, found))
 
     def _converted(self, word: str, source: str, item: str, part: Words) -> Words:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_backend_asm.codegen.rules.butterflies import is_joined
 from wave_backend_asm.machine.operands import SCALARS
 from wave_backend_asm.select.conversions import chosen, truncated_to_truth
 from wave_core.backends import lowers
@@ -37,12 +38,15 @@ _SWIZZLED = 32
 
 @lowers(Shuffle)
 def shuffle(op: Shuffle, emit: Emitter) -> None:
-    """Word by word: elements below a word move with their neighbours."""
+    """Word by word: elements below a word move with their neighbours.
+
+    What a step joins without a move stays where it is.
+    """
     value, b = emit.value(op.value), emit.b
     datum = b.data[value.name]
     width = min(op.width, emit.geometry.lanes)
     truth = datum.kind.item == "i1"
-    if op.offset >= width:
+    if op.offset >= width or is_joined(op, emit.target.name):
         emit.define(op, value)
         return
     words = [chosen(b, w, 1, 0) for w in datum.words] if truth else datum.words

@@ -257,10 +257,9 @@ class _Decomposition:
     def _lanes(self, value: Op, digits: Sequence[Digit]) -> Op:
         """A butterfly over each of some lane digits of the reduced dimension."""
         width = self._geometry.in_reach
-        for digit in digits:
-            for offset in _butterfly(digit):
-                other = self._emit(Shuffle(value, offset, width, "xor"), self._result)
-                value = self._emit(self._combine(value, other), self._result)
+        for offset in _mirrored([o for digit in digits for o in _butterfly(digit)]):
+            other = self._emit(Shuffle(value, offset, width, "xor"), self._result)
+            value = self._emit(self._combine(value, other), self._result)
         return self._renamed(value, self._kind.shape, self._result)
 
     def _renamed(self, value: Op, shape: tuple[Expr, ...], row: Placement) -> Op:
@@ -330,6 +329,19 @@ def _butterfly(digit: Digit) -> list[int]:
         distances.append(distance * digit.div)
         distance *= 2
     return distances
+
+
+def _mirrored(distances: Sequence[int]) -> list[int]:
+    """Distances that combine the same lanes, by moves that machines have.
+
+    Lanes of a quad that hold the same already may each have any lane of the next quad
+    as partner: the one that lies as far from the middle of all eight. Some machines
+    mirror eight lanes at once, where an exchange of quads takes two moves.
+    """
+    quad, found = {1, 2}, list[int]()
+    for distance in distances:
+        found.append(7 if distance == 4 and quad <= {*found} else distance)
+    return found
 
 
 def register_groups(source: Placement, result: Placement) -> list[list[int]]:

@@ -1,0 +1,163 @@
+"""Steps of butterflies that need no move between lanes of their own.
+
+A step joins what a lane has and what its partner has, the same in both of them. Where
+the machine gives both what both have, none is chosen; and where all of a wave are
+joined, and those of a row of 16 are already, the others need only be joined for the
+last lane, which tells the wave. Source: CDNA3 ISA, DPP_ROW_BCAST15, DPP_ROW_BCAST31.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.machine.operands import SCALARS, Virtual, is_scalar
+from wave_backend_asm.select.data import WORD
+from wave_core.backends import lowers
+from wave_core.backends.emission.operands import Operands
+from wave_core.backends.emission.rules.arithmetic import word_of
+from wave_core.ir import resolve
+from wave_core.ops.arithmetic import Add, Maximum, Minimum
+from wave_core.ops.reduce import Shuffle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_backend_asm.codegen.emitter import Emitter
+    from wave_backend_asm.machine.operands import Operand
+    from wave_backend_asm.select.builder import Builder
+    from wave_core.ops.base import Op
+    from wave_core.types import DType
+
+    Words = Sequence[Operand]
+
+_ROW, _LAST = 16, 63
+"""Lanes of a row, and the last lane of a wave."""
+
+_SWAPPED = (16, 32)
+"""Distances at which lanes of two registers change places, on gfx950."""
+
+_IN_FRONT = {
+    16: "row_bcast:15 row_mask:0xa bank_mask:0xf",
+    32: "row_bcast:31 row_mask:0x8 bank_mask:0xf",
+}
+"""How rows get what the last lane in front of them has, by the distance of a step.
+
+Every other row does, then the last one: nobody looks at what the others have.
+"""
+
+
+def is_step(op: Op) -> bool:
+    """Whether an op joins what a lane has and what its partner has."""
+    if not isinstance(op, Add | Maximum | Minimum):
+        return False
+    own, other = map(resolve, op.operands)
+    if not isinstance(other, Shuffle) or other.mode != "xor":
+        return False
+    return other.offset < other.width and resolve(other.value) is own
+
+
+@lowers(Add, Maximum, Minimum, when=is_step, benefit=2)
+def butterfly(op: Add | Maximum | Minimum, emit: Emitter) -> None:
+    """A step of a butterfly."""
+    work, b, offset = Operands(op, emit), emit.b, _moved(op).offset
+    names = work.names
+    if is_joined(_moved(op), emit.target.name):
+        words = b.data[names[0]].words
+        sides = _in_front(b, offset, words) if _is_end(op) else _both(b, offset, words)
+        names = tuple([b.of(work.kind, side) for side in sides])
+    found = work.apply(word_of(op, work.dtype), *names)
+    if _is_end(op) and offset != _ROW:
+        found = b.of(work.kind, [_of_last(b, word) for word in b.words(found)])
+    work.finish(found)
+
+
+def is_joined(op: Shuffle, chip: str) -> bool:
+    """Whether a step alone takes what a shuffle moves, and needs no move."""
+    users = [user for user in op.users if is_step(user)]
+    dtype = op.register_type.dtype
+    if len(users) != 1 or len(op.users) != 1 or _is_widened(dtype):
+        return False
+    swaps = chip == "gfx950" and op.offset in _SWAPPED
+    return swaps or _is_end(users[0])
+
+
+def _is_widened(dtype: DType) -> bool:
+    return dtype.is_float and dtype.bits < WORD
+
+
+def _moved(step: Op) -> Shuffle:
+    moved = resolve(step.operands[1])
+    assert isinstance(moved, Shuffle), "a step of a butterfly"
+    return moved
+
+
+def _is_end(step: Op) -> bool:
+    """Whether a step is one of the two that join the rows of a wave."""
+    if not _is_widened(step.register_type.dtype) and _moved(step).offset == _ROW:
+        last = [user for user in step.users if is_step(user)]
+        return len(last) == 1 and _is_last(last[0])
+    return _is_last(step)
+
+
+def _is_last(step: Op) -> bool:
+    """Whether a step joins the halves of a wave, whose rows the one in front joins.
+
+    Nobody else reads what that one gives.
+    """
+    moved = _moved(step)
+    front = resolve(moved.value)
+    if moved.offset != 2 * _ROW or not is_step(front) or _moved(front).offset != _ROW:
+        return False
+    readers = {id(user) for user in front.users}
+    return readers == {id(step), id(moved)} and _is_alike(resolve(front.operands[0]))
+
+
+def _is_alike(op: Op) -> bool:
+    """Whether all lanes of a row have the same.
+
+    What a step gives is the same in partners, and stays the same wherever what it joins
+    was: flips of bits of a lane's number may come in any order.
+    """
+    flips = {0}
+    while is_step(op):
+        flips |= {each ^ _moved(op).offset for each in flips}
+        op = resolve(op.operands[0])
+    return flips >= {*range(_ROW)}
+
+
+def _in_front(b: Builder, offset: int, words: Words) -> tuple[Words, Words]:
+    """What a lane has, and what the last lane in front of its row has."""
+    how = _IN_FRONT[offset]
+    moved = [
+        word
+        if isinstance(word, int)
+        else b.valu("v_mov_b32_dpp", b.in_vector(word), modifiers=how)
+        for word in words
+    ]
+    return words, moved
+
+
+def _both(b: Builder, offset: int, words: Words) -> tuple[Words, Words]:
+    """What both partners have, the same in both of them.
+
+    Source: CDNA4 ISA, V_PERMLANE16_SWAP_B32 and V_PERMLANE32_SWAP_B32.
+    """
+    rows: list[tuple[Operand, Operand]] = []
+    for word in words:
+        if isinstance(word, int):
+            rows.append((word, word))
+            continue
+        even, odd = Virtual().all, b.valu("v_mov_b32", word)
+        b.copy(even, b.in_vector(word))
+        b.say(f"v_permlane{offset}_swap_b32", (even, odd), keeps=(even, odd))
+        rows.append((even, odd))
+    return [even for even, _ in rows], [odd for _, odd in rows]
+
+
+def _of_last(b: Builder, word: Operand) -> Operand:
+    """The last lane's word, for the whole wave."""
+    if isinstance(word, int) or is_scalar(word):
+        return word
+    result = Virtual(1, SCALARS).all
+    b.say("v_readlane_b32", (result,), (word, _LAST))
+    return result
