@@ -218,7 +218,7 @@ def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernels", nargs="*")
-    parser.add_argument("--target", choices=TARGETS)
+    parser.add_argument("--target", choices=("gfx90a", *TARGETS))
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     targets = (asked.target,) if asked.target else TARGETS

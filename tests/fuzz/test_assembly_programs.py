@@ -29,12 +29,17 @@ step off for a fifth of all numbers.
 """
 
 
-def other_bits(seed):
-    """Which outputs of machine code have other bits than those of lanes."""
+def other_bits(seed, older=""):
+    """Which outputs of machine code have other bits than those of lanes.
+
+    Args:
+        seed: of the program, of the chip and of the options.
+        older: another chip.
+    """
     rng = np.random.default_rng([seed, 1])
     program = some_variant(any_program(np.random.default_rng(seed), seed), rng)
     chip, options = str(rng.choice(CHIPS)), some_options(rng)
-    how = {"target": chip, "session": session(), "backend": "asm", **options}
+    how = {"target": older or chip, "session": session(), "backend": "asm", **options}
     found = launch_program(program, device="emulator", **how)
     if any(step.kind in LAST_BITS for step in program.walk()):
         return []
@@ -60,6 +65,18 @@ def test_some_programs_have_the_bits_of_the_simulator(first):
     assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
 
 
+def on_gfx90a(seed):
+    """The same on CDNA2, which lacks instructions and calls others differently."""
+    return other_bits(seed, "gfx90a")
+
+
+@pytest.mark.parametrize("first", [1, 5])
+def test_some_programs_have_the_bits_of_the_simulator_on_cdna2(first):
+    tally, failures = tallied(range(first, first + 2), on_gfx90a)
+    assert failures == []
+    assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}
+
+
 @pytest.mark.parametrize("seed", [1160, 1781, 1267, 72007])
 def test_programs_that_were_wrong(seed):
     """A pair of numbers as an operand of half a register; a constant of f64 in two
@@ -71,9 +88,16 @@ def test_programs_that_were_wrong(seed):
 
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
-def test_any_number_of_programs_has_the_bits_of_the_simulator(seeds, record_property):
-    """`nox -s fuzz -- tests/fuzz/test_assembly_programs.py --programs 5000`."""
-    tally, failures = tallied(seeds, other_bits)
+@pytest.mark.parametrize("differ", [other_bits, on_gfx90a])
+def test_any_number_of_programs_has_the_bits_of_the_simulator(
+    seeds, differ, record_property
+):
+    """`nox -s fuzz -- tests/fuzz/test_assembly_programs.py --programs 5000`.
+
+    Every fourth program is executed on gfx90a as well.
+    """
+    seeds = seeds[::4] if differ is on_gfx90a else seeds
+    tally, failures = tallied(seeds, differ)
     record_property("programs", dict(tally))
     assert failures == []
     assert tally.keys() <= {"right", *REFUSALS, *UNSELECTED}

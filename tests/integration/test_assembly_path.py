@@ -32,7 +32,7 @@ from wave_core.diagnostics import UserError
 from wave_runtime.artifact import code_file
 from wave_view import collect
 
-CHIPS = ("gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950")
 M, N = tkl.sym.M, tkl.sym.N
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 
@@ -270,11 +270,50 @@ def updated(update, dtype, scope):
     return updated
 
 
+@pytest.mark.parametrize("chip", CHIPS[:2])
 @pytest.mark.parametrize("row", UPDATED, ids="-".join)
-def test_updates_have_the_bits_of_the_simulator(session, row):
+def test_updates_have_the_bits_of_the_simulator(session, row, chip):
     dtype = DTYPES[row[1]][1]
     arrays = values(dtype, (5, 67)), torch.zeros(5, 67, dtype=dtype)
-    same_bits(session, updated(*row), arrays, "gfx942")
+    same_bits(session, updated(*row), arrays, chip)
+
+
+CACHES = {
+    ("gfx90a", "device"): ("", "buffer_wbinvl1_vol"),
+    ("gfx90a", "system"): ("buffer_wbl2", "buffer_invl2 buffer_wbinvl1_vol"),
+    ("gfx942", "device"): ("buffer_wbl2 sc1", "buffer_inv sc1"),
+    ("gfx942", "system"): ("buffer_wbl2 sc0 sc1", "buffer_inv sc0 sc1"),
+    ("gfx942", "workgroup"): ("", ""),
+}
+"""What writes back, and what drops. Source: LLVM, "Memory Model gfx90a", "gfx942"."""
+
+
+@pytest.mark.parametrize("order", ["acquire", "release", "acq_rel"])
+@pytest.mark.parametrize("row", CACHES, ids="-".join)
+def test_fences_do_to_caches_what_the_chip_asks_for(session, row, order):
+    chip, scope = row
+    memory = tkl.Memory[M, N, GLOBAL, tkl.f32]
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 4, 0),
+            tkw.WorkgroupConstraint(N, 64, 1),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def fenced(a: memory, b: memory):
+        found = tkw.read(a)
+        tkw.fence(order, scope)
+        tkw.write(found, b)
+
+    same_bits(session, fenced, (torch.randn(5, 67),), chip)
+    options = tkw.WaveCompileOptions(subs={M: 5, N: 67}, target=chip, backend="asm")
+    (text,) = emit(options, fenced, "asm", session).files.values()
+    lines = re.findall(r"^(buffer_(?:wb|inv).*)$", text.decode(), re.MULTILINE)
+    written, dropped = CACHES[row]
+    wanted = [dropped] if order == "acquire" else [written]
+    wanted += [dropped] if order == "acq_rel" else []
+    assert " ".join(map(str.strip, lines)) == " ".join(filter(None, wanted))
 
 
 @pytest.mark.parametrize("dtype", ["i32", "i64"])

@@ -39,7 +39,7 @@ ADDED = Kernel(
 )
 
 
-@pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
 def test_kernel_runs(chip):
     code = load(assemble(document(replace(ADDED, chip=chip)), chip))
     given = np.random.default_rng().integers(0, 1 << 30, 128, dtype=np.int32)

@@ -15,7 +15,7 @@ F32 = Kind("f32", 1)
 
 def carried_lines(name):
     """The lines of a turn: what came last becomes what came before it."""
-    b = Builder()
+    b = Builder("gfx942")
     inits = [Value(b.of(F32, (number,)), *F32) for number in range(2)]
     older, newer = carried = _carried(b, inits)
     made = Virtual()

@@ -21,7 +21,7 @@ from programs_by_hand import (
 
 from wave_backend_asm.code import Block
 
-CHIPS = ("gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950")
 
 
 def shifted(out, value, bits):

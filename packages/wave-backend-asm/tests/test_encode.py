@@ -18,7 +18,7 @@ from wave_backend_asm.encode.kernel import encoded
 from wave_backend_asm.encode.operands import UnknownError
 from wave_backend_asm.machine.other_lanes import SWAPPED
 
-CHIPS = ("gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950")
 NUMBERS = (
     "0",
     "-16",
@@ -108,6 +108,17 @@ def mixed(names, results, sources, counts, several):
     return rows
 
 
+def multiplied(names):
+    """Products of all kinds of registers, added to numbers and in place."""
+    return [
+        f"{name} {result}, {left}, {right}, {onto}"
+        for name in names
+        for result in [*registers("v", 4, 8, 16), *registers("a", 4, 8, 16)]
+        for left, right in product(FACTORS, repeat=2)
+        for onto in (result, "0", "1", "0x3f800000", "0xc0000000", "0x12345678")
+    ]
+
+
 def some(lines, most=2000):
     """At most so many, as many of each name as there is room for."""
     names = {}
@@ -175,13 +186,15 @@ LINES = {
                       ["v6", "0x3f800000"]),
     "packed": listed(opcodes.VOP3P, LANES, [*LANES, "s[8:9]", "0"], LANES, ends=PACKED)
     + listed(opcodes.VOP3P, LANES, LANES, ["s[8:9]", *LANES], LANES, ends=PACKED),
-    "matrices": [
-        f"{name} {result}, {left}, {right}, {onto}"
-        for name in opcodes.MFMA
-        if "f8f6f4" not in name
-        for result in [*registers("v", 4, 8, 16), *registers("a", 4, 8, 16)]
-        for left, right in product(FACTORS, repeat=2)
-        for onto in (result, "0", "1", "0x3f800000", "0xc0000000", "0x12345678")
+    "matrices": multiplied([name for name in opcodes.MFMA if "f8f6f4" not in name]),
+    "older": [
+        *opcodes.OLDER_MUBUF,
+        *listed(
+            ["buffer_load_dword", "buffer_store_dwordx4", "buffer_atomic_add_x2"],
+            registers("v", 1, 2, 4), ["v5"], ["s[4:7]"], ["0", "s9"],
+            ends=(" offen glc", " offen offset:4095 glc slc", " offen slc"),
+        ),
+        *multiplied(opcodes.OLDER_MFMA),
     ],
     "matrices of formats": listed(
         [n for n in opcodes.MFMA if "f8f6f4" in n], registers("v", 4, 16),
@@ -250,10 +263,16 @@ LINES = {
 }  # fmt: skip
 
 OF_GFX950 = {"matrices of formats", "matrices with scales"}
+LATER = {"matrices", "numbers"}
+LACKED = {
+    "gfx90a": OF_GFX950 | LATER,
+    "gfx942": OF_GFX950 | {"older"},
+    "gfx950": {"older"},
+}
+"""Kinds of which a chip has none."""
+
 ASKED = [
-    (kind, chip)
-    for kind, chip in product(LINES, CHIPS)
-    if chip == "gfx950" or kind not in OF_GFX950
+    (kind, chip) for kind, chip in product(LINES, CHIPS) if kind not in LACKED[chip]
 ]
 
 
@@ -261,7 +280,7 @@ ASKED = [
 def test_each_instruction_is_encoded_as_by_llvm(kind, chip):
     found = some(accepted(chip, [line for line in LINES[kind] if known(line)]))
     compare(chip, found)
-    if chip == "gfx950":
+    if chip == "gfx950" or kind == "older":
         every = {line.partition(" ")[0] for line in LINES[kind]}
         assert every == {line.partition(" ")[0] for line in found}
 

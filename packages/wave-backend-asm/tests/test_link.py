@@ -18,7 +18,7 @@ from wave_backend_asm.bindings import assemble
 from wave_isa_amdgcn.link.read import RELOCATION, read_object
 from wave_isa_amdgcn.link.write import write_code
 
-CHIPS = ("gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950")
 
 KERNELS = {
     "lines": ADDED,

@@ -28,7 +28,7 @@ from wave_backend_asm.order.listing import Listing
 from wave_backend_asm.order.nodes import Node, Price
 from wave_backend_asm.order.room import Limits, Region, Registers, Sort
 
-CHIPS = ("gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950")
 WORDS = np.random.default_rng(3).integers(0, 1 << 32, SIZE // 4, np.uint32)
 
 
@@ -110,9 +110,9 @@ class Maker:
             self.add(op(make, [out], [scalar, one]), out)
 
     def multiplies(self):
-        """A product of bytes in an accumulator that starts with words of memory."""
+        """A product in an accumulator that starts with words of memory."""
         acc, a, b = (self.fresh("factor", width) for width in (4, 2, 2))
-        encode = cdna.v_mfma_i32_16x16x32_i8
+        encode = cdna.v_mfma_f32_16x16x16_f16
         for each in (acc, a, b):
             self.add(load(each, self.offset, 16 * self.draw(st.integers(0, 90))))
         make = lambda r: encode(r(acc), r(a), r(b), r(acc))  # noqa: E731

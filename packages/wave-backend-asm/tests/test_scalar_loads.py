@@ -99,7 +99,7 @@ def random_loads(rng):
     return [found[at] for at in rng.permutation(len(found))]
 
 
-@pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
 @pytest.mark.parametrize("base", [None, 0, 20])
 def test_words_are_those_of_their_numbers(base, chip):
     rng = np.random.default_rng()

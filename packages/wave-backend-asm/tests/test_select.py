@@ -42,7 +42,7 @@ def made(builder):
 
 
 def test_halves_that_come_together_again_are_the_word():
-    b, given = Builder(), words(2)
+    b, given = Builder("gfx942"), words(2)
     assert joined(b, HALVES, elements(b, Datum(HALVES, given))) == given
 
 
@@ -50,7 +50,7 @@ def test_halves_that_come_together_again_are_the_word():
 @pytest.mark.parametrize("high", range(4))
 def test_halves_are_taken_from_where_they_are(low, high):
     """By one choice of bytes, whose result is computed here by its definition."""
-    b, given = Builder(), words(2)
+    b, given = Builder("gfx942"), words(2)
     parts = elements(b, Datum(HALVES, given))
     (found,) = joined(b, Kind("f16", 2), [parts[low], parts[high]])
     values = dict(zip(given, (0x11110000, 0x33332222), strict=True))
@@ -71,8 +71,8 @@ def test_halves_are_taken_from_where_they_are(low, high):
 @pytest.mark.parametrize("item", ["i8", "i16"])
 def test_a_distance_is_that_of_its_element_alone(item, word):
     """Elements of a constant share a word; what lies above one says nothing."""
-    b, kind = Builder(), Kind(item, 2)
-    make, dtype = AsmInstructions(b, "gfx942"), DTYPES[item]
+    b, kind = Builder("gfx942"), Kind(item, 2)
+    make, dtype = AsmInstructions(b), DTYPES[item]
     given = make.apply("andi", kind, b.of(kind, words(1)), make.constant(7, dtype, 2))
     make.apply(word, kind, given, make.constant(3, dtype, 2))
     distances = {
@@ -89,8 +89,8 @@ def test_a_distance_is_that_of_its_element_alone(item, word):
 @pytest.mark.parametrize("numbers", [(3.0, 3.0), (3.0, 5.0), (3.0, 1.0), (3.0, None)])
 def test_one_number_of_the_wave_is_an_operand_of_lanes(word, numbers):
     """Which may be several of its operands; two pairs of registers are too many."""
-    b, kind, dtype = Builder(), Kind("f64", 1), DTYPES["f64"]
-    make = AsmInstructions(b, "gfx942")
+    b, kind, dtype = Builder("gfx942"), Kind("f64", 1), DTYPES["f64"]
+    make = AsmInstructions(b)
     given = [
         b.of(kind, words(2)) if each is None else make.constant(each, dtype, 1)
         for each in numbers
@@ -111,9 +111,9 @@ def test_one_number_of_the_wave_is_an_operand_of_lanes(word, numbers):
 def test_two_elements_are_converted_at_once_where_the_chip_can(item):
     names = {}
     for chip in ("gfx942", "gfx950"):
-        b = Builder()
+        b = Builder(chip)
         given = b.of(Kind("f32", 5), words(5))
-        found = AsmInstructions(b, chip).convert("truncf", Kind("f32", 5), item, given)
+        found = AsmInstructions(b).convert("truncf", Kind("f32", 5), item, given)
         assert len(b.words(found)) == 3
         names[chip] = [line.name for line in made(b)]
     assert names["gfx950"] == [f"v_cvt_pk_{item}_f32"] * 3
@@ -185,9 +185,9 @@ F32 = Kind("f32", 8)
 
 def together(word, one, two, chip="gfx942"):
     """An operation on two lists of words; its instructions, and its result."""
-    b = Builder()
+    b = Builder(chip)
     names = [b.of(F32, words) for words in (one, two)]
-    found = b.words(AsmInstructions(b, chip).apply(word, F32, *names))
+    found = b.words(AsmInstructions(b).apply(word, F32, *names))
     return made(b), found
 
 
@@ -214,8 +214,8 @@ def test_one_operand_of_all_lies_in_two_registers():
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_is_made_word_by_word_is_made_side_by_side(turned):
     """Where each word has one place: it is that of the pair that wants it first."""
-    b, kind = Builder(), Kind("f32", 2)
-    make, given = AsmInstructions(b, "gfx942"), b.of(Kind("f32", 2), words(2))
+    b, kind = Builder("gfx942"), Kind("f32", 2)
+    make, given = AsmInstructions(b), b.of(Kind("f32", 2), words(2))
     powers = make.apply("exp2", kind, given, fast=True)
     first = make.apply("mulf", kind, powers, given)
     one, two = b.words(powers)
@@ -231,8 +231,8 @@ def test_what_is_made_word_by_word_is_made_side_by_side(turned):
 
 
 def test_what_another_region_makes_word_by_word_is_not_put_side_by_side():
-    b, kind = Builder(), Kind("f32", 2)
-    make, given = AsmInstructions(b, "gfx942"), b.of(Kind("f32", 2), words(2))
+    b, kind = Builder("gfx942"), Kind("f32", 2)
+    make, given = AsmInstructions(b), b.of(Kind("f32", 2), words(2))
     powers = make.apply("exp2", kind, given, fast=True)
     with b.region() as inner:
         make.apply("mulf", kind, powers, given)
@@ -242,8 +242,8 @@ def test_what_another_region_makes_word_by_word_is_not_put_side_by_side():
 @pytest.mark.parametrize("count", [1, 8])
 @pytest.mark.parametrize("fast", [False, True])
 def test_once_a_number_is_that_number(count, fast):
-    b, kind = Builder(), Kind("f32", count)
-    make, given = AsmInstructions(b, "gfx942"), b.of(Kind("f32", count), words(count))
+    b, kind = Builder("gfx942"), Kind("f32", count)
+    make, given = AsmInstructions(b), b.of(Kind("f32", count), words(count))
     one = make.constant(1.0, DTYPES["f32"], count)
     for sides in ((given, one), (one, given)):
         assert b.words(make.apply("mulf", kind, *sides, fast=fast)) == b.words(given)
@@ -314,7 +314,7 @@ CHAINS = [
 
 @pytest.mark.parametrize("chain", CHAINS)
 def test_bits_in_a_row_are_taken_as_they_are_by_one_after_the_other(chain):
-    b, given = Builder(), Virtual().all
+    b, given = Builder("gfx942"), Virtual().all
     word, number = given, 0xB96C35A7
     expected = number
     for how, by in chain:
@@ -327,7 +327,7 @@ def test_bits_in_a_row_are_taken_as_they_are_by_one_after_the_other(chain):
 
 @pytest.mark.parametrize("chain", [CHAINS[0], CHAINS[1], CHAINS[3], CHAINS[5]])
 def test_bits_in_a_row_are_one_instruction(chain):
-    b, given = Builder(), Virtual().all
+    b, given = Builder("gfx942"), Virtual().all
     word = given
     for how, by in chain:
         word = basic(b, how, word, by)
@@ -338,15 +338,15 @@ def test_bits_in_a_row_are_one_instruction(chain):
 
 
 def test_one_divisor_has_one_reciprocal():
-    b = Builder()
+    b = Builder("gfx942")
     given, below = b.of(F32, words(8)), b.of(F32, (Virtual().all,) * 8)
-    AsmInstructions(b, "gfx942").apply("divf", F32, given, below, fast=True)
+    AsmInstructions(b).apply("divf", F32, given, below, fast=True)
     assert [line.name for line in made(b)].count("v_rcp_f32") == 1
 
 
 @pytest.mark.parametrize("hoists", [True, False])
 def test_code_that_was_to_go_further_out_is_known(hoists):
-    b = Builder()
+    b = Builder("gfx942")
     b.hoists = hoists
     with b.region() as inner:
         with b.at(1), b.at(None):
@@ -359,8 +359,8 @@ def test_code_that_was_to_go_further_out_is_known(hoists):
 
 
 def test_a_name_that_was_to_be_of_a_region_further_out_is_known():
-    b = Builder()
-    instructions = AsmInstructions(b, "gfx942")
+    b = Builder("gfx942")
+    instructions = AsmInstructions(b)
     with b.region():
         instructions.once("key", lambda: b.of(Kind("i32"), [1]), 1)
         assert not b.asked
@@ -381,7 +381,7 @@ MULTIPLIES = {
 )
 def test_a_number_divides_by_its_reciprocal(divisor):
     """By the definitions of the instructions; of some divisors it has 33 bits."""
-    b, given = Builder(), Virtual().all
+    b, given = Builder("gfx942"), Virtual().all
     found = divide(b, given, divisor)
     multiple = 2**32 // divisor * divisor
     numbers = {0, 1, divisor - 1, divisor, multiple - 1, 2**32 - 1}
@@ -398,7 +398,7 @@ def test_a_number_divides_by_its_reciprocal(divisor):
 def extended_word(b, word):
     """A word as 64 bits, by its sign."""
     kind = Kind("i32")
-    make = AsmInstructions(b, "gfx942")
+    make = AsmInstructions(b)
     return b.words(make.convert("extsi", kind, "i64", b.of(kind, (word,))))
 
 
@@ -413,7 +413,7 @@ LIMITS = (-(2**31), -1, 0, 2048, 2**31 - 1)
 
 @pytest.mark.parametrize("limit", [*LIMITS, None])
 def test_numbers_that_are_words_are_compared_as_words(limit):
-    b, one, two = Builder(), Virtual().all, Virtual().all
+    b, one, two = Builder("gfx942"), Virtual().all, Virtual().all
     other = two if limit is None else limit & 0xFFFFFFFF
     found = comparison(b, extended_word(b, one), extended_word(b, other))
     assert found.name == "v_cmp_lt_i32_e64"
@@ -423,7 +423,7 @@ def test_numbers_that_are_words_are_compared_as_words(limit):
 @pytest.mark.parametrize("limit", LIMITS)
 def test_numbers_of_the_wave_are_compared_by_it(limit):
     """A number on either side takes no register."""
-    b, one = Builder(), Virtual(1, SCALARS).all
+    b, one = Builder("gfx942"), Virtual(1, SCALARS).all
     word, number = extended_word(b, one), extended_word(b, limit & 0xFFFFFFFF)
     for sides in ((word, number), (number, word)):
         assert comparison(b, *sides).name == "s_cselect_b64"
@@ -454,7 +454,7 @@ UPPER = {
 
 @pytest.mark.parametrize("upper", UPPER.values(), ids=UPPER)
 def test_other_numbers_are_compared_by_both_words(upper):
-    b = Builder()
+    b = Builder("gfx942")
     other = with_upper_word(b, upper)
     found = comparison(b, extended_word(b, Virtual().all), other)
     assert found.name == "v_cmp_lt_i64_e64"
@@ -462,7 +462,7 @@ def test_other_numbers_are_compared_by_both_words(upper):
 
 @pytest.mark.parametrize("limit", [2**31, -(2**31) - 1, 2**32, -(2**63), 2**63 - 1])
 def test_numbers_beyond_words_are_compared_by_both(limit):
-    b = Builder()
+    b = Builder("gfx942")
     pair = limit & 0xFFFFFFFF, limit >> 32 & 0xFFFFFFFF
     found = comparison(b, extended_word(b, Virtual().all), pair)
     assert found.name == "v_cmp_lt_i64_e64"
@@ -470,8 +470,8 @@ def test_numbers_beyond_words_are_compared_by_both(limit):
 
 def both(predicates, limits, files, order):
     """The instructions that compare a word with two numbers, where both hold."""
-    b, kind = Builder(), Kind("i32")
-    make = AsmInstructions(b, "gfx942")
+    b, kind = Builder("gfx942"), Kind("i32")
+    make = AsmInstructions(b)
     word = b.of(kind, (Virtual(1, files).all,))
     masks = []
     for predicate, limit in zip(predicates, limits, strict=True):
@@ -508,8 +508,8 @@ def test_other_comparisons_are_two(files, predicates, limits):
 
 
 def test_comparisons_of_two_words_are_two():
-    b, kind = Builder(), Kind("i32")
-    make = AsmInstructions(b, "gfx942")
+    b, kind = Builder("gfx942"), Kind("i32")
+    make = AsmInstructions(b)
     one, two = (b.of(kind, words(1)) for _ in range(2))
     zero, most = (b.of(kind, (number,)) for number in (0, 99))
     masks = make.compare("sge", kind, one, zero), make.compare("sge", kind, most, two)
@@ -522,7 +522,7 @@ def names_of(builder):
 
 
 def test_the_wave_shifts_what_one_lane_has():
-    b = Builder()
+    b = Builder("gfx942")
     found = b.uniform(basic(b, "shrui", Virtual().all, 6))
     b.say("s_setprio", (), (found,))
     assert names_of(b) == ["v_readfirstlane_b32", "s_lshr_b32", "s_setprio"]
@@ -536,7 +536,7 @@ def test_the_wave_shifts_what_one_lane_has():
 ])  # fmt: skip
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_sum_of_the_wave_shifts_one_side(far, near, expected, turned):
-    b, given = Builder(), [Virtual(1, SCALARS).all for _ in range(2)]
+    b, given = Builder("gfx942"), [Virtual(1, SCALARS).all for _ in range(2)]
     one, two = (
         basic(b, "shli", each, distance)
         for each, distance in zip(given, (far, near), strict=True)
@@ -555,7 +555,7 @@ def test_a_sum_of_the_wave_shifts_one_side(far, near, expected, turned):
 
 
 def test_sums_of_the_wave_share_what_they_shift():
-    b, given = Builder(), [Virtual(1, SCALARS).all for _ in range(2)]
+    b, given = Builder("gfx942"), [Virtual(1, SCALARS).all for _ in range(2)]
     for more in (0, 3, 5):
         one, two = (
             basic(b, "shli", each, distance + more)
@@ -567,7 +567,7 @@ def test_sums_of_the_wave_share_what_they_shift():
 
 
 def test_bytes_that_come_together_again_are_the_word():
-    b, given, kind = Builder(), words(2), Kind("i8", 8)
+    b, given, kind = Builder("gfx942"), words(2), Kind("i8", 8)
     assert joined(b, kind, elements(b, Datum(kind, given))) == given
     turned = [*reversed(elements(b, Datum(kind, given)))]
     assert set(given).isdisjoint(joined(b, kind, turned))
@@ -581,8 +581,8 @@ def test_bytes_that_come_together_again_are_the_word():
     ],
 )
 def test_parts_of_words_are_converted_where_they_are(how, kind, wide, names):
-    b = Builder()
-    make, given = AsmInstructions(b, "gfx942"), b.of(kind, words(1))
+    b = Builder("gfx942")
+    make, given = AsmInstructions(b), b.of(kind, words(1))
     for word in b.words(make.convert(how, kind, wide, given)):
         b.say("buffer_store_dword", (), (word,))
     assert names_of(b) == [*names, *["buffer_store_dword"] * len(names)]
@@ -590,7 +590,7 @@ def test_parts_of_words_are_converted_where_they_are(how, kind, wide, names):
 
 def known(word, *numbers, fast=True):
     """What an operation on f32 that are known is, if no instruction computes it."""
-    b = Builder()
+    b = Builder("gfx942")
     table = floats_of("gfx942", fast=fast)
     found = table[word](b, *[floats.bits(each) for each in numbers])
     return None if made(b) else np.uint32(found).view(np.float32)
@@ -609,13 +609,13 @@ def test_numbers_that_are_known_need_no_instruction(word, numbers, expected):
 def test_zero_adds_nothing_where_its_sign_does_not_matter():
     (word,) = words(1)
     for fast in (False, True):
-        b = Builder()
+        b = Builder("gfx942")
         found = floats_of("gfx942", fast=fast)["addf"](b, word, 0)
         assert (found == word, len(made(b))) == (fast, 1 - fast)
 
 
 def test_an_extreme_with_a_number_is_made_once():
-    b, (word,) = Builder(), words(1)
+    b, (word,) = Builder("gfx942"), words(1)
     larger = floats_of("gfx942", fast=True)["maximumf"]
     once = larger(b, word, ONE)
     assert [larger(b, once, ONE), larger(b, ONE, once)] == [once, once]
@@ -623,7 +623,7 @@ def test_an_extreme_with_a_number_is_made_once():
 
 
 def test_what_computes_a_word_near_by_is_known():
-    b, given = Builder(), Virtual(1, SCALARS).all
+    b, given = Builder("gfx942"), Virtual(1, SCALARS).all
     found, kept = (basic(b, word, given, 64) for word in ("addi", "andi"))
     assert b.maker(found) == ("s_add_i32", (given, 64))
     assert b.maker(kept) is None
@@ -633,7 +633,7 @@ def test_what_computes_a_word_near_by_is_known():
 
 
 def test_fast_logarithms_are_those_of_the_machine():
-    b, (word,) = Builder(), words(1)
+    b, (word,) = Builder("gfx942"), words(1)
     b.say(
         "buffer_store_dword", (), (floats_of("gfx942", fast=True)["log"](b, word, 0),)
     )
@@ -648,7 +648,7 @@ def test_fast_logarithms_are_those_of_the_machine():
 ])  # fmt: skip
 @pytest.mark.parametrize("factor", [896, (1 << 24) - 1, 1 << 24 | 1, -3])
 def test_products_of_few_bits_are_quick(word, number, quick, factor):
-    b, (given,) = Builder(), words(1)
+    b, (given,) = Builder("gfx942"), words(1)
     found = basic(b, "muli", basic(b, word, given, number), factor & 0xFFFFFFFF)
     assert isinstance(found, Part)
     quick = quick and 0 <= factor < 1 << 24
@@ -660,7 +660,7 @@ def test_products_of_few_bits_are_quick(word, number, quick, factor):
 
 
 def test_few_bits_stay_few_behind_a_shift():
-    b, (given,) = Builder(), words(1)
+    b, (given,) = Builder("gfx942"), words(1)
     lane = basic(b, "andi", given, 63)
     basic(b, "muli", basic(b, "shrui", lane, 3), 896)
     assert made(b)[-1].name == "v_mul_u32_u24"
@@ -668,7 +668,7 @@ def test_few_bits_stay_few_behind_a_shift():
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_three_addends_those_that_shift_alike_come_first(turned):
-    b, given = Builder(), [Virtual(1, SCALARS).all for _ in range(3)]
+    b, given = Builder("gfx942"), [Virtual(1, SCALARS).all for _ in range(3)]
     far, near, other = (
         basic(b, "shli", each, distance)
         for each, distance in zip(given, (14, 13, 20), strict=True)
@@ -692,7 +692,7 @@ I64 = Kind("i64", 1)
 
 def added(b, one, two):
     """The words of a sum of 64 bits."""
-    make = AsmInstructions(b, "gfx942")
+    make = AsmInstructions(b)
     return b.words(make.apply("addi", I64, b.of(I64, one), b.of(I64, two)))
 
 
@@ -704,7 +704,7 @@ def added(b, one, two):
 @pytest.mark.parametrize("turned", [False, True])
 def test_lanes_add_64_bits_by_one_instruction(two, names, operand, turned):
     """A number that is no word of the code is an operand; a float is no such one."""
-    b, given = Builder(), words(2)
+    b, given = Builder("gfx942"), words(2)
     added(b, *((two, given) if turned else (given, two)))
     *first, line = [each for each in made(b) if isinstance(each, Instruction)]
     assert [each.name for each in first] == names
@@ -714,7 +714,7 @@ def test_lanes_add_64_bits_by_one_instruction(two, names, operand, turned):
 
 
 def test_lanes_add_what_the_wave_has_as_it_is():
-    b, wave = Builder(), Virtual(2, SCALARS)
+    b, wave = Builder("gfx942"), Virtual(2, SCALARS)
     for sides in ((words(2), wave.parts()), (wave.parts(), words(2))):
         added(b, *sides)
         assert made(b)[-1].operands[1:] == (0, wave.all)
@@ -723,8 +723,8 @@ def test_lanes_add_what_the_wave_has_as_it_is():
 @pytest.mark.parametrize("wanted", [False, True])
 def test_of_a_sum_of_64_bits_the_lower_word_is_made_alone(wanted):
     """Where nobody wants the upper one."""
-    b, (one, two) = Builder(), (words(2), words(2))
-    make, pair = AsmInstructions(b, "gfx942"), added(b, one, two)
+    b, (one, two) = Builder("gfx942"), (words(2), words(2))
+    make, pair = AsmInstructions(b), added(b, one, two)
     total = b.of(I64, added(b, pair, (5, 0)))
     low = b.words(make.convert("trunci", I64, "i32", total))
     b.say("buffer_store_dword", (), low)
@@ -744,11 +744,11 @@ def test_elements_of_a_word_with_one_mask_are_chosen_at_once(
     item, count, masks, choices
 ):
     """By word, each lane takes what its elements take one by one."""
-    b, kind = Builder(), Kind(item, count)
+    b, kind = Builder("gfx942"), Kind(item, count)
     known = {name: Virtual(2, SCALARS).all for name in "ab"}
     given = [Datum(kind, words(words_of(bits_of_item(item), count))) for _ in range(2)]
     test = b.of(Kind("i1", len(masks)), [known[name] for name in masks])
-    make = AsmInstructions(b, "gfx942")
+    make = AsmInstructions(b)
     names = [b.name(each) for each in given]
     found = b.words(make.select(test, kind, *names, tests=len(masks)))
     picks = [line for line in made(b) if line.name == "v_cndmask_b32_e64"]
@@ -762,7 +762,7 @@ def test_elements_of_a_word_with_one_mask_are_chosen_at_once(
 @pytest.mark.parametrize("far", [0, 1, 4, 28, 31])
 def test_what_differs_in_some_bits_is_moved_once(far):
     """A word with bits flipped, to the left, is the word to the left with others."""
-    b, (given,) = Builder(), words(1)
+    b, (given,) = Builder("gfx942"), words(1)
     numbers = [1, 7, 15, 1 << 31, 0xFFFFFFFF]
     found = [
         basic(b, "shli", basic(b, "xori", given, number), far) for number in numbers
@@ -784,7 +784,7 @@ def say_all(found):
 
 
 def test_words_that_differ_are_compared_bit_by_bit_once():
-    b, (one, two) = Builder(), words(2)
+    b, (one, two) = Builder("gfx942"), words(2)
     found = {basic(b, "xori", one, two) for _ in range(3)}
     assert (len(found), len(made(b))) == (1, 1)
 
@@ -793,7 +793,7 @@ def test_words_that_differ_are_compared_bit_by_bit_once():
 @pytest.mark.parametrize("files", [VECTORS, SCALARS])
 @pytest.mark.parametrize(("first", "second"), [(2, 3), (16, 15), (16, 16), (31, 31)])
 def test_a_shift_goes_on_where_one_of_its_kind_was(word, files, first, second):
-    b, given = Builder(), Virtual(1, files).all
+    b, given = Builder("gfx942"), Virtual(1, files).all
     found = basic(b, word, basic(b, word, given, first), second)
     line = made(b)[-1]
     whole = first + second < 32
@@ -806,8 +806,8 @@ def test_a_shift_goes_on_where_one_of_its_kind_was(word, files, first, second):
 
 
 def test_masks_are_joined_once():
-    b = Builder()
-    make = AsmInstructions(b, "gfx942")
+    b = Builder("gfx942")
+    make = AsmInstructions(b)
     one, two = (b.of(Kind("i1"), (Virtual(2, SCALARS).all,)) for _ in range(2))
     found = [b.words(make.apply("andi", Kind("i1"), one, two)) for _ in range(3)]
     found.append(b.words(make.apply("ori", Kind("i1"), one, two)))
@@ -824,7 +824,7 @@ def names_of_all(builder):
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_word_times_a_power_of_two_is_two_shifts(files, distance, turned):
     """As a number of 64 bits; one that has both words is shifted as a whole."""
-    b, (low, high) = Builder(), Virtual(2, files).parts()
+    b, (low, high) = Builder("gfx942"), Virtual(2, files).parts()
     sides = [(low, 0), (1 << distance, 0)]
     found = wide(b, "muli", *(reversed(sides) if turned else sides))
     shifts = [(line.name, {*line.operands} - {low}) for line in made(b)]
@@ -843,8 +843,8 @@ def test_a_word_times_a_power_of_two_is_two_shifts(files, distance, turned):
 @pytest.mark.parametrize(("asked", "picks"), [("own", 0), ("wider", 0), ("other", 1)])
 def test_what_is_zero_elsewhere_is_not_chosen_again(asked, picks):
     """A load under a mask is 0 where that, or one that it is narrower than, is not."""
-    b, kind, truth = Builder(), Kind("f32", 1), Kind("i1")
-    make, (word,) = AsmInstructions(b, "gfx942"), words(1)
+    b, kind, truth = Builder("gfx942"), Kind("f32", 1), Kind("i1")
+    make, (word,) = AsmInstructions(b), words(1)
     wider, mask, other = (b.of(truth, (Virtual(2, SCALARS).all,)) for _ in range(3))
     own = make.apply("andi", truth, make.apply("andi", truth, wider, mask), mask)
     b.mark_elsewhere(word, b.words(own)[0])
@@ -860,7 +860,7 @@ def test_what_is_zero_elsewhere_is_not_chosen_again(asked, picks):
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_two_numbers_of_the_wave_lanes_get_the_one_that_they_have(turned):
     """Of 64 bits: a comparison reads one of the wave at most."""
-    b, limit = Builder(), Virtual(2, SCALARS)
+    b, limit = Builder("gfx942"), Virtual(2, SCALARS)
     for first in range(3):
         sides = [limit.parts(), Virtual(2, SCALARS).parts()]
         turn = turned and first > 0
@@ -873,7 +873,7 @@ def test_of_two_numbers_of_the_wave_lanes_get_the_one_that_they_have(turned):
 
 @pytest.mark.parametrize("number", [(64, 0), (0xFFFFFFFF, 0xFFFFFFFF)])
 def test_a_small_number_of_64_bits_is_compared_with_as_it_is(number):
-    b, given = Builder(), words(2)
+    b, given = Builder("gfx942"), words(2)
     compared_wide(b, "slt", given, number)
     (line,) = made(b)
     assert line.operands == (given[0].value.all, signed(number[0]))

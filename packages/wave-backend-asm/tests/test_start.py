@@ -12,7 +12,7 @@ from wave_backend_asm.assemble.start import Start
 from wave_backend_asm.bindings import assemble
 from wave_emulator_amdgcn import emulate, load
 
-CHIPS = ("gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950")
 
 
 def storing(count):

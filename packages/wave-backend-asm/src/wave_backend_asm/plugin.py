@@ -40,7 +40,7 @@ FAMILIES = (
 UNSUPPORTED = dict.fromkeys(("shared_tile", "breakpoint"), "not selected yet")
 """Ops of core without a rule, by name, with the reason."""
 
-TARGETS = frozenset({"gfx942", "gfx950"})
+TARGETS = frozenset({"gfx90a", "gfx942", "gfx950"})
 """Chips whose instructions, registers and hazards the tables know."""
 
 

@@ -51,7 +51,7 @@ class Kernel:
 
     Attributes:
         name: the symbol.
-        chip: ``gfx942`` or ``gfx950``.
+        chip: a key of `CHIPS`.
         arguments: in order.
         code: its lines, with labels and `.loc`.
         used: registers of each file (``"v"``, ``"a"``, ``"s"``), as an `Allocation`

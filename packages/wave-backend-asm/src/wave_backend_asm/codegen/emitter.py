@@ -76,9 +76,9 @@ class Emitter(Emission):
         words: int,
         fast_math: bool | None = None,
     ) -> None:
-        self.b = Builder()
+        self.b = Builder(target.name)
         fast = fast_math_of(fast_math, graph.constraints)
-        instructions = AsmInstructions(self.b, target.name)
+        instructions = AsmInstructions(self.b)
         super().__init__(graph, target, facts, table, instructions, fast_math=fast)
         self.indices.whole_remainders = True
         self.make = instructions

@@ -63,13 +63,20 @@ def _alone(row: Callable[[Sequence[str]], bytes]) -> Row:
     return encoded
 
 
+_FENCES = {
+    **opcodes.OLDER_MUBUF,
+    **{name: opcodes.MUBUF[name] for name in ("buffer_inv", "buffer_wbl2")},
+}
+_PRODUCTS = {**opcodes.OLDER_MFMA, **opcodes.MFMA}
+
+
 def _memory(name: str, form: str, of: vector.CodeOf) -> Row | None:
     del form, of
     if name in opcodes.DS:
         gives = _LDS_RESULTS.fullmatch(name) is not None
         return partial(memory.lds, opcodes.DS[name], gives)
-    if name in {"buffer_inv", "buffer_wbl2"}:
-        return partial(memory.fence, opcodes.MUBUF[name])
+    if name in _FENCES:
+        return partial(memory.fence, _FENCES[name])
     if name in opcodes.MUBUF:
         return partial(memory.buffer, opcodes.MUBUF[name])
     if name in opcodes.GLOBAL:
@@ -96,9 +103,9 @@ def _scalar(name: str, form: str, of: vector.CodeOf) -> Row | None:
 
 def _matrix(name: str, form: str, of: vector.CodeOf) -> Row | None:
     del form, of
-    if name in opcodes.MFMA:
+    if name in _PRODUCTS:
         sums = code_of if name.startswith("v_mfma_f32_") else plain_code_of
-        return partial(matrix.product, opcodes.MFMA[name], sums)
+        return partial(matrix.product, _PRODUCTS[name], sums)
     if name.startswith("v_mfma_scale_"):
         plain = name.replace("_scale", "")
         return partial(matrix.scaled, opcodes.MFMA[plain])

@@ -10,14 +10,12 @@ from wave_backend_asm.assemble.document import LANES, Kernel, body
 from wave_backend_asm.encode.line_table import line_table
 from wave_backend_asm.encode.operands import UnknownError
 from wave_backend_asm.encode.stream import Stream
+from wave_backend_asm.machine.chips import CHIPS
 from wave_isa_amdgcn.link.read import KernelObject
 from wave_isa_amdgcn.link.write import write_code
 
 _IDENTITY = b"\x7fELF\2\1\1\x40\3".ljust(16, b"\0")
 """Little-endian, of 64 bits, for AMDHSA, its fifth version."""
-
-_MACHINES = {"gfx942": 0x54C, "gfx950": 0x54F}
-"""Source: LLVM, User Guide for AMDGPU Backend, "ELF Header"; XNACK and ECC any."""
 
 _EXTRA_SCALARS = 6
 """Scalar registers that the machine keeps behind those of a program."""
@@ -35,8 +33,6 @@ def encoded(kernel: Kernel) -> bytes | None:
 
     ``None`` where something in it is not encoded here.
     """
-    if kernel.chip not in _MACHINES:
-        return None
     try:
         stream = Stream.of(body(kernel))
         code, files = stream.padded, kernel.files or {}
@@ -49,8 +45,8 @@ def encoded(kernel: Kernel) -> bytes | None:
         return None
     return write_code(
         KernelObject(
-            _IDENTITY, _MACHINES[kernel.chip], kernel.name.encode(), len(stream.code),
-            code, _descriptor(kernel), _notes(kernel), lines, origin,
+            _IDENTITY, CHIPS[kernel.chip].machine, kernel.name.encode(),
+            len(stream.code), code, _descriptor(kernel), _notes(kernel), lines, origin,
         )
     )  # fmt: skip
 

@@ -21,7 +21,9 @@ _TWO = struct.Struct("<II").pack
 _LDS, _BUFFER, _GLOBAL = 0xD8000000, 0xE0000000, 0xDC008000
 _IN_BUFFER = {
     "offen": 1 << 12, "sc0": 1 << 14, "sc1": 1 << 15, "lds": 1 << 16, "nt": 1 << 17,
+    "glc": 1 << 14, "slc": 1 << 17,
 }  # fmt: skip
+"""CDNA2 and CDNA3 have names of their own for the bits of caches."""
 _ANYWHERE = {"sc0": 1 << 16, "nt": 1 << 17, "sc1": 1 << 25}
 
 

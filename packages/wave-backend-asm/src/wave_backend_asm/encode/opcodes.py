@@ -149,6 +149,16 @@ MFMA = _numbers(
     """
 )
 
+OLDER_MFMA = _numbers(
+    """
+    v_mfma_f32_32x32x2f32 68 v_mfma_f32_16x16x4f32 69 v_mfma_f32_32x32x8f16 76
+    v_mfma_f32_16x16x16f16 77 v_mfma_i32_32x32x8i8 84 v_mfma_i32_16x16x16i8 85
+    v_mfma_f32_32x32x8bf16_1k 102 v_mfma_f32_16x16x16bf16_1k 103
+    v_mfma_f64_16x16x4f64 110
+    """
+)
+"""Those of CDNA2, which only it has. Source: CDNA2 ISA, VOP3P-MAI."""
+
 DS = _numbers(
     """
     ds_add_u32 0 ds_min_i32 5 ds_max_i32 6 ds_min_u32 7 ds_max_u32 8 ds_and_b32 9
@@ -183,6 +193,9 @@ MUBUF = _numbers(
     buffer_atomic_or_x2 105 buffer_atomic_xor_x2 106
     """
 )
+
+OLDER_MUBUF = _numbers("buffer_wbl2 40 buffer_invl2 41 buffer_wbinvl1_vol 63")
+"""What CDNA2 does to caches. Source: CDNA2 ISA, MUBUF."""
 
 GLOBAL = _numbers(
     """

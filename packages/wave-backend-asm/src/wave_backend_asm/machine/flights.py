@@ -41,7 +41,7 @@ class Flights:
 
         Args:
             flow: the program.
-            chip: ``gfx942`` or ``gfx950``.
+            chip: a key of `CHIPS`.
             sharing: waves that ask memory for the same at the same time.
             alone: no other wave of the SIMD works while one waits. Where others do,
                 who reads in a loop is not to come late: its own readers wait behind

@@ -53,7 +53,7 @@ _FORMS = tuple(
         (r"(buffer|global)_load_\w+", Form("vmem", "vm")),
         (r"buffer_atomic_\w+", Form("vmem", "vm", updates=True)),
         (r"buffer_wbl2", Form("vmem", "vm")),
-        (r"buffer_inv", Form("vmem")),
+        (r"buffer_(inv|invl2|wbinvl1_vol)", Form("vmem")),
         (r"v_mfma_\w+", Form("mfma")),
         (r"v_div_fmas_\w+", Form("valu", reads=VCC_BITS)),
         (r"v_(\w+_dpp|permlane\w+_swap_b32)", Form("valu", updates=True)),

@@ -68,8 +68,13 @@ _FIRST = frozenset([first for first, _ in _ROWS])
 _SECOND = frozenset([second for _, second in _ROWS])
 
 
-def fused(lines: Sequence[Line]) -> list[Line]:
-    """The program with one instruction where it does the work of two."""
+def fused(lines: Sequence[Line], *, literals: bool = True) -> list[Line]:
+    """The program with one instruction where it does the work of two.
+
+    Args:
+        lines: the program.
+        literals: whether a product with a sum may have a number in a word of its own.
+    """
     operations = [line for line in lines if not isinstance(line, Label)]
     # What nobody could do the work of is not counted: that is most.
     firsts = [each for each in operations if _may_be_first(each)]
@@ -86,9 +91,9 @@ def fused(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         stretch.append(line)
         if isinstance(line, Label) or (isinstance(line, Instruction) and line.target):
-            found += _Stretch(reads, writes).fused(stretch)
+            found += _Stretch(reads, writes, literals=literals).fused(stretch)
             stretch = []
-    return found + _Stretch(reads, writes).fused(stretch)
+    return found + _Stretch(reads, writes, literals=literals).fused(stretch)
 
 
 def _may_be_first(line: Line) -> bool:
@@ -102,9 +107,11 @@ def _may_be_first(line: Line) -> bool:
 class _Stretch:
     """Lines of which each comes after the one before."""
 
-    def __init__(self, reads: Counter[Register], writes: Counter[Register]) -> None:
+    def __init__(
+        self, reads: Counter[Register], writes: Counter[Register], *, literals: bool
+    ) -> None:
         """How often the whole program reads and writes each register."""
-        self._reads, self._writes = reads, writes
+        self._reads, self._writes, self._literals = reads, writes, literals
         # By their results; those whose operands still are what they were.
         self._held: dict[Part, Instruction] = {}
         # Their results, by those of their operands that may become something else.
@@ -133,7 +140,7 @@ class _Stretch:
                 continue
             for at, first in self._firsts_of(line, firsts):
                 result = first.defines[0]
-                if _both(first, line, at) is not None:
+                if self._both(first, line, at) is not None:
                     takers[result] += line.uses.count(result)
             if self._is_first(line):
                 firsts[line.defines[0]] = line
@@ -168,7 +175,7 @@ class _Stretch:
         """An instruction that does the work of another one as well, if it can."""
         firsts = self._firsts_of(line, self._held)
         for at, first in sorted(firsts, key=self._readers_of):
-            made = _both(first, line, at)
+            made = self._both(first, line, at)
             if made is None:
                 continue
             result = first.defines[0]
@@ -177,6 +184,12 @@ class _Stretch:
                 self._done.add(first)
             return made
         return line
+
+    def _both(
+        self, first: Instruction, second: Instruction, at: int
+    ) -> Instruction | None:
+        """The instruction that does the work of two, if the chip has it."""
+        return _both(first, second, at, literals=self._literals)
 
     def _readers_of(self, row: tuple[int, Instruction]) -> int:
         """How often what somebody makes is read: what others read stays anyway."""
@@ -209,13 +222,16 @@ def _sides(line: Instruction) -> tuple[Operand, ...]:
     return line.operands
 
 
-def _both(first: Instruction, second: Instruction, at: int) -> Instruction | None:
+def _both(
+    first: Instruction, second: Instruction, at: int, *, literals: bool
+) -> Instruction | None:
     """The instruction that does the work of two; ``None`` where there is none.
 
     Args:
         first: the one that makes an operand.
         second: the one that reads it.
         at: which operand that is.
+        literals: whether a product with a sum may have a number in a word of its own.
     """
     row = _ROWS.get((first.name, second.name))
     if row is None or row.at not in (None, at):
@@ -230,7 +246,8 @@ def _both(first: Instruction, second: Instruction, at: int) -> Instruction | Non
     made = replace(second, name=row.name, operands=(one, two, three), negates=negates)
     if _is_readable(made.operands):
         return made
-    return _with_number(made) if row.name == "v_fma_f32" and not negates else None
+    may = literals and row.name == "v_fma_f32" and not negates
+    return _with_number(made) if may else None
 
 
 def _is_readable(operands: Sequence[Operand]) -> bool:

@@ -16,6 +16,7 @@ from wave_isa_amdgcn.matrix import MATRIX_FLOPS, matrix_cycles
 from wave_isa_amdgcn.step import Step
 
 if TYPE_CHECKING:
+    from wave_backend_asm.machine.chips import Chip
     from wave_core.diagnostics import Location
 
 
@@ -119,7 +120,7 @@ class Instruction:
         """The author's line."""
         return str(self.at)
 
-    def text(self, places: Places) -> str:
+    def text(self, places: Places, chip: Chip) -> str:
         """The line of assembly."""
         read = [text_of(each, places) for each in self.operands]
         for number in self.negates:
@@ -127,8 +128,9 @@ class Instruction:
         named = [text_of(each, places) for each in self.results] + read
         if self.target:
             named.append(self.target)
-        line = f"{self._name(places)} {', '.join(named)}" if named else self.name
-        return f"{line} {self.modifiers}" if self.modifiers else line
+        name, modifiers = chip.spelt(self._name(places), self.modifiers)
+        line = f"{name} {', '.join(named)}" if named else name
+        return f"{line} {modifiers}" if modifiers else line
 
     def _name(self, places: Places) -> str:
         """The mnemonic; numbers move to AGPRs by an instruction of its own."""
@@ -245,16 +247,21 @@ class Copy:
         """The author's line."""
         return str(self.at)
 
-    def instructions(self, places: Places) -> list[Instruction]:
+    def instructions(self, places: Places, *, pairs: bool = True) -> list[Instruction]:
         """One for each register or pair, so that none is overwritten before it is read.
 
         Pairs begin at even registers on both sides, so that they do not overlap.
+
+        Args:
+            places: where values are.
+            pairs: whether one instruction of lanes copies two registers.
         """
         result, operand = self.result, self.operand
         to, of = places[result.value], places[operand.value]
         first, source = to.first + result.first, of.first + operand.first
         name, pair = _MOVES[to.file, of.file], _PAIRS.get((to.file, of.file))
-        wide = pair is not None and not (first - source) % 2
+        has = pair is not None and (pairs or to.file == "s")
+        wide = has and not (first - source) % 2
         starts = [0, *range(2 - first % 2 if wide else 1, result.width, 1 + wide)]
         rows = [*zip(starts, [*starts[1:], result.width], strict=True)]
         return [

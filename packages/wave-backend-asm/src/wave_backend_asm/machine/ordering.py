@@ -60,7 +60,7 @@ class Orders:
         Args:
             blocks: the operations of each block.
             flow: what is live in them.
-            chip: ``gfx942`` or ``gfx950``.
+            chip: a key of `CHIPS`.
             budget: registers of a wave.
             webs: values that can have the same registers.
         """

@@ -41,7 +41,7 @@ def price_of(operation: Instruction | Copy, chip: str, sharing: int = 1) -> Pric
 
     Args:
         operation: an instruction, or a copy.
-        chip: ``gfx942`` or ``gfx950``.
+        chip: a key of `CHIPS`.
         sharing: waves that ask LDS and memory for the same at the same time.
     """
     if not isinstance(operation, Instruction):

@@ -15,6 +15,7 @@ from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.addends import added_to_others
 from wave_backend_asm.machine.ahead import ahead
 from wave_backend_asm.machine.branches import behind_branches
+from wave_backend_asm.machine.chips import CHIPS, Chip
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.fusing import fused
 from wave_backend_asm.machine.in_place import in_place
@@ -83,7 +84,7 @@ def assembled_program(
 
     Args:
         lines: instructions, and labels that they jump to.
-        chip: ``gfx942`` or ``gfx950``.
+        chip: a key of `CHIPS`.
         budget: registers of a wave.
         fixed: values whose registers are given.
         at: where the kernel begins.
@@ -91,8 +92,10 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
+    row = CHIPS[chip]
     wanted = neighbours_together(without_unread(lines))
-    joined = in_place(fused(from_other_lanes(taken(wanted))), fixed.keys())
+    told = from_other_lanes(taken(wanted))
+    joined = in_place(fused(told, literals=row.literals), fixed.keys())
     moved = behind_branches(forwarded(joined, fixed.keys()))
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
@@ -101,7 +104,7 @@ def assembled_program(
     draft = _Draft.of(stretches, fixed, accumulators(moved, fixed.keys()))
     placed = _placed(draft.without_copies(), chip, budget)
     found = placed.allocation
-    codes = [_instructions(each.operations, found) for each in placed.stretches]
+    codes = [_instructions(each.operations, found, row) for each in placed.stretches]
     runs = [
         Run(tuple(i.issued(found.places, chip) for i in code), block.following)
         for code, block in zip(codes, placed.blocks, strict=True)
@@ -111,7 +114,7 @@ def assembled_program(
     rows = zip(placed.stretches, codes, inserted(runs, chip), strict=True)
     for stretch, code, added in rows:
         text += _marks(stretch.label)
-        text += _text(code, added, found, numbers)
+        text += _text(code, added, found, numbers, row)
     files = {number: name for name, number in numbers.items()}
     return Program(tuple(begins), tuple(text), found, files)
 
@@ -254,7 +257,7 @@ def _blocks(stretches: Sequence[_Stretch]) -> list[Block]:
 
 
 def _instructions(
-    operations: Sequence[Instruction | Copy], found: Allocation
+    operations: Sequence[Instruction | Copy], found: Allocation, chip: Chip
 ) -> list[Instruction]:
     """What is left of them where registers are known."""
     code: list[Instruction] = []
@@ -262,8 +265,8 @@ def _instructions(
         if isinstance(operation, Instruction):
             code.append(operation)
         elif not found.idle(operation):
-            code += operation.instructions(found.places)
-    return in_pairs(code, found.places)
+            code += operation.instructions(found.places, pairs=chip.pairs)
+    return in_pairs(code, found.places) if chip.pairs else code
 
 
 def _marks(label: Label | None) -> list[str]:
@@ -275,6 +278,7 @@ def _text(
     added: Sequence[Sequence[str]],
     found: Allocation,
     numbers: dict[str, int],
+    chip: Chip,
 ) -> list[str]:
     lines: list[str] = []
     before: Source | None = None
@@ -282,5 +286,5 @@ def _text(
         if instruction.at != before and instruction.at.file:
             before = instruction.at
             lines += before.mark(numbers)
-        lines += [*front, instruction.text(found.places)]
+        lines += [*front, instruction.text(found.places, chip)]
     return lines

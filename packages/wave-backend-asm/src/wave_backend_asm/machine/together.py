@@ -117,8 +117,11 @@ def _fixed(each: Instruction) -> bool:
     )
 
 
+_CACHES = ("buffer_inv", "buffer_wb")
+
+
 @cache
 def _stays(name: str) -> bool:
     """Whether nothing is moved across instructions of a name."""
     unit = form_of(name).unit
-    return unit in ("sync", "branch") or name.startswith(("buffer_inv", "buffer_wbl2"))
+    return unit in ("sync", "branch") or name.startswith(_CACHES)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from wave_backend_asm.code import Part
+from wave_backend_asm.machine.chips import CHIPS
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import (
     NOWHERE,
@@ -87,6 +88,7 @@ class Builder(Regions[Line]):
     """Code of one kernel, and what its names stand for.
 
     Attributes:
+        chip: what has to execute it.
         data: what each name stands for.
         depth: loops around the innermost region.
         hoists: whether code may go to regions further out; else it is computed again
@@ -94,8 +96,10 @@ class Builder(Regions[Line]):
         asked: whether code was to go there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chip: str) -> None:
+        """No code yet, for a key of `CHIPS`."""
         super().__init__()
+        self.chip = CHIPS[chip]
         self.data: dict[str, Datum] = {}
         self.depth = 0
         self.hoists, self.asked = True, False

@@ -297,7 +297,7 @@ def floats_of(chip: str, *, fast: bool) -> Mapping[str, Float]:
     """f32 on a chip, by the word of `Instructions`.
 
     Args:
-        chip: ``gfx942`` or ``gfx950``.
+        chip: a key of `CHIPS`.
         fast: whether fast math allows less.
     """
     if fast:

@@ -87,10 +87,10 @@ class AsmInstructions:
     Every method raises `MissingError` where the machine has no way that is known here.
     """
 
-    def __init__(self, builder: Builder, chip: str) -> None:
-        """Append to a builder what a chip has."""
+    def __init__(self, builder: Builder) -> None:
+        """Append to a builder what its chip has."""
         self.b = builder
-        self._chip = chip
+        chip = self._chip = builder.chip.name
         self._floats = {fast: floats_of(chip, fast=fast) for fast in (False, True)}
 
     @property

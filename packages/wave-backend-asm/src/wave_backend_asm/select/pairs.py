@@ -27,6 +27,12 @@ _SUM_OF_THE_WAVE = {
 }
 
 
+_SUM_OF_LANES = {
+    "addi": ("v_add_co_u32", "v_addc_co_u32"),
+    "subi": ("v_sub_co_u32", "v_subb_co_u32"),
+}
+
+
 def of_the_wave(*words: Operand) -> bool:
     """Whether all lanes have the same words, and the wave has one of them."""
     return all(map(is_scalar, words)) and not all(isinstance(w, int) for w in words)
@@ -43,9 +49,9 @@ def carried(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
         names = _SUM_OF_THE_WAVE[word]
         low, high = (b.salu(*row) for row in zip(names, one, two, strict=True))
         return low, high
-    if word == "addi":
+    if word == "addi" and b.chip.pairs:
         return _added(b, one, two)
-    names = ("v_sub_co_u32", "v_subb_co_u32")
+    names = _SUM_OF_LANES[word]
     first, last = Virtual(2, SCALARS).all, Virtual(2, SCALARS).all
     low, high = Virtual().all, Virtual().all
     x, y = (lanes_of(b, pair) for pair in (one, two))

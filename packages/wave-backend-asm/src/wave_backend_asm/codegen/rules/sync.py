@@ -42,19 +42,15 @@ def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
     emit.b.say("s_nop", (), (0,), demands=demands)
 
 
-_SCOPES = {"workgroup": "", "device": "sc1", "system": "sc0 sc1"}
-"""Bits of instructions on caches. Source: LLVM, "Memory Model gfx942"."""
-
-
 @lowers(sync.Fence)
 def fence(op: sync.Fence, emit: Emitter) -> None:
     """Wait for the wave's accesses, write back and drop what caches hold."""
-    bits, b, done = _SCOPES[op.scope], emit.b, {"vm": 0, "lgkm": 0}
-    if op.order != "acquire" and bits:
-        b.say("buffer_wbl2", (), (), bits, demands=done)
-    if op.order != "release" and bits:
-        b.say("buffer_inv", (), (), bits, demands=done)
-    else:
+    b, done = emit.b, {"vm": 0, "lgkm": 0}
+    writes = b.chip.writes_back.get(op.scope, ()) if op.releases else ()
+    drops = b.chip.drops.get(op.scope, ()) if op.acquires else ()
+    for name, bits in (*writes, *drops):
+        b.say(name, (), (), bits, demands=done)
+    if not drops:
         b.say("s_nop", (), (0,), demands=done)
 
 
