@@ -46,7 +46,7 @@ _FILTERED = (
 SETTINGS: Mapping[str, tuple[Settings, ...]] = {
     "attention": ({"STAGED": 1},),
     "attention-causal": ({"STAGED": 1},),
-    "attention-decode": ({"PAGED": 1}, {"SPLIT": 1, "BLOCK_K2": 32}),
+    "attention-decode": ({"PAGED": 1}, {"SPLIT": 1}),
     "attention-heads": (*_HEADS, *_RESULTS, {"LSE": 1}),
     "attention-join": (_OPEN,),
     "attention-keys": _HEADS,

@@ -13,9 +13,10 @@ from wave_core.backends.emission import Kind, Value
 F32 = Kind("f32", 1)
 
 
-def carried_lines(name):
+def carried_lines(name, *, early=True):
     """The lines of a turn: what came last becomes what came before it."""
     b = Builder("gfx942")
+    b.saves_early = early
     inits = [Value(b.of(F32, (number,)), *F32) for number in range(2)]
     older, newer = carried = _carried(b, inits)
     made = Virtual()
@@ -36,9 +37,12 @@ def test_a_load_goes_where_the_one_before_it_was():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["v_add_f32", "ds_read_b32"])
-def test_what_comes_at_once_is_saved_at_the_end(name):
-    (first, *copies), older, newer, made = carried_lines(name)
+@pytest.mark.parametrize(("name", "early"), [
+    ("v_add_f32", True), ("ds_read_b32", True), ("buffer_load_dword", False),
+])  # fmt: skip
+def test_what_comes_at_once_is_saved_at_the_end(name, early):
+    """And what a load takes the place of, where registers are few."""
+    (first, *copies), older, newer, made = carried_lines(name, early=early)
     assert isinstance(first, Instruction)
     assert first.name == name
     assert all(isinstance(each, Copy) for each in copies)

@@ -114,14 +114,19 @@ class Way:
         writes_out: Short loops are written out turn by turn.
         loads_scalars: What all lanes load is in a register of the wave, of which there
             are fewer.
+        saves_early: What a load takes the place of is saved in front of it, so that
+            nothing waits for it; else behind it, in AGPRs where VGPRs do not suffice.
     """
 
     hoists: bool = True
     writes_out: bool = True
     loads_scalars: bool = True
+    saves_early: bool = True
 
     def with_less(self, emit: Emitter) -> Way | None:
         """One for fewer registers, if it would have made another program."""
+        if emit.b.saved_early:
+            return replace(self, saves_early=False)
         if emit.wrote_out:
             return replace(self, writes_out=False)
         if self.hoists and emit.b.asked:
@@ -165,6 +170,7 @@ class Beginning:
             pointers=len(self.parameters), words=self.words, fast_math=fast_math,
         )  # fmt: skip
         emit.geometry, emit.b.hoists = self.geometry, way.hoists
+        emit.b.saves_early = way.saves_early
         emit.writes_out, emit.loads_scalars = way.writes_out, way.loads_scalars
         emit.b.locate(graph.location)
         bind_constants(emit, self.constants)

@@ -94,6 +94,9 @@ class Builder(Regions[Line]):
         hoists: whether code may go to regions further out; else it is computed again
             in each region, and takes no registers in others.
         asked: whether code was to go there.
+        saves_early: whether what a load takes the place of is saved in front of it,
+            in registers that no AGPR stands for.
+        saved_early: whether something has been.
     """
 
     def __init__(self, chip: str) -> None:
@@ -103,6 +106,7 @@ class Builder(Regions[Line]):
         self.data: dict[str, Datum] = {}
         self.depth = 0
         self.hoists, self.asked = True, False
+        self.saves_early, self.saved_early = True, False
         self._late = False
         self._memory = ""
         self._level: int | None = None

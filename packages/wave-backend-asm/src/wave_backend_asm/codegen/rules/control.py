@@ -191,7 +191,8 @@ def _carry(
 def _saved(b: Builder, datum: Datum, *, early: bool) -> tuple[Operand, ...]:
     """Words in registers of their own, which hold them here or from the start on."""
     saved = _Carried(datum)
-    if early:
+    if early and b.saves_early:
+        b.saved_early = True
         with b.region() as block:
             saved.move(b, datum.words)
         b.blocks[b.here].lines[:0] = block.lines
