@@ -209,6 +209,26 @@ BADLY = {
         ".max_flat_workgroup_size: 128",
         "is for 128 threads, and a launch has 64",
     ),
+    "other LDS": (
+        r"amdhsa_group_segment_fixed_size 0",
+        "amdhsa_group_segment_fixed_size 512",
+        "has 512 bytes of LDS in its descriptor and 0 in its metadata",
+    ),
+    "other scratch": (
+        r"(?<= {4})\.private_segment_fixed_size: 0",
+        ".private_segment_fixed_size: 8",
+        "has 0 bytes of scratch in its descriptor and 8 in its metadata",
+    ),
+    "other arguments": (
+        r"amdhsa_kernarg_size 24",
+        "amdhsa_kernarg_size 32",
+        "has 32 bytes of arguments in its descriptor and 24 in its metadata",
+    ),
+    "shorter waves": (
+        r"wavefront_size: 64",
+        "wavefront_size: 32",
+        "has 64 lanes in a wave in its descriptor and 32 in its metadata",
+    ),
 }
 
 
@@ -220,6 +240,51 @@ def test_code_that_a_launch_does_not_fit_is_refused(refused, text, name):
     found = refused(wrong)
     assert found.code == "WV0604"
     assert found.message == f"the assembly given for `added` {told}"
+
+
+@pytest.mark.parametrize(
+    ("more", "instead", "told"),
+    [
+        ("v_mov_b32 v200, v1 // s99", "", r"v200, and its .* v0 to v\d+"),
+        ("s_mov_b64 s[88:89], 0 ; v99", "", r"s89, and its .* s0 to s\d+"),
+        ("v_accvgpr_write_b32 a20, v1", "", r"a20, and its .* a0 to a\d+"),
+        ("", "amdhsa_accum_offset 4", r"v\d+, and its .* v0 to v3"),
+    ],
+)
+def test_registers_that_nobody_asks_for_are_refused(refused, text, more, instead, told):
+    wrong = text.replace("s_endpgm", f"{more}\ns_endpgm", 1) if more else text
+    if instead:
+        wrong = re.sub(rf"{instead.split()[0]} \d+", instead, wrong)
+    found = refused(wrong)
+    assert found.code == "WV0604"
+    assert re.fullmatch(
+        f"the assembly given for `added` uses {told}".replace(
+            ".*", "descriptor asks for"
+        ),
+        found.message,
+    )
+    register = found.message.split("uses ")[1].split(",")[0]
+    assert register[1:] in line_of(wrong, found)
+
+
+def test_the_emulator_sees_them_behind_an_expression(session, text):
+    wrong = text.replace("s_endpgm", "v_mov_b32 v[100+100], v1\ns_endpgm", 1)
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64}, target="gfx942", device="emulator", backend="asm",
+        plugin_options={"override_asm": wrong},
+    )  # fmt: skip
+    kernel = wave_compile(options, added, session=session)
+    with pytest.raises(SimulationError) as caught:
+        kernel(*ARRAYS, torch.zeros(4, 64))
+    (found,) = caught.value.diagnostics
+    assert found.code == "WV0917"
+    assert re.fullmatch(
+        "the machine code of `added`: v200 is used, and the kernel descriptor asks for "
+        r"v0 to v\d+",
+        found.message,
+    )
+    assert "tkw.write(" in found.render()
+    assert found.help == ("`wave compile --emit asm` shows the code",)
 
 
 def test_more_lds_than_there_is_is_refused(refused, text):

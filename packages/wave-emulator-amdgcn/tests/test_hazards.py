@@ -240,3 +240,21 @@ def test_runs_are_the_same_byte_for_byte(code_object):
             (buffers[1].tobytes(), result.instructions, result.steps, result.reports)
         )
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_registers_that_the_descriptor_does_not_ask_for(code_bytes, arch):
+    data = code_bytes("softmax", arch)
+    buffers, grid = _inputs("softmax", arch)
+    assert emulate(load(data), buffers, grid=grid).reports == ()
+    symbol = load(data).elf.symbols["softmax.kd"]
+    base, image = next(
+        part
+        for part in load(data).elf.image
+        if part[0] <= symbol.value < part[0] + len(part[1])
+    )
+    fewer = bytearray(data)
+    fewer[data.find(image) - base + symbol.value + 48] &= ~0x3F  # granules of VGPRs
+    reports = emulate(load(bytes(fewer)), buffers, grid=grid).reports
+    assert {report.code for report in reports} == {"EM0511"}
+    assert all("asks for v0 to v" in report.message for report in reports)

@@ -32,6 +32,7 @@ HAZARDS: Mapping[str, str] = {
     "EM0508": "WV0910",
     "EM0509": "WV0904",
     "EM0510": "WV0903",
+    "EM0511": "WV0917",
 }
 """The code of Wave for each hazard of the emulator. Source: its ``errors.CODES``."""
 

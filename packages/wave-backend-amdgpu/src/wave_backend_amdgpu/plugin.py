@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+from wave_backend_amdgpu.codes_emulation import EMULATION_CODES
 from wave_backend_amdgpu.codes_lowering import LOWERING_CODES
 from wave_core.backends.lowered import LOWERED_BY_CORE
 from wave_core.plugin import (
@@ -164,5 +165,5 @@ def wave_register_checks() -> Iterable[CheckSpec]:
 
 @hookimpl
 def wave_register_diagnostics() -> Iterable[Code]:
-    """Refusals of code generation that only this package makes."""
-    return LOWERING_CODES
+    """What only this package refuses, or finds in machine code."""
+    return (*LOWERING_CODES, *EMULATION_CODES)

@@ -87,7 +87,8 @@ class AsmBackend:
         data = ours or self._assembled(text, graph, target, table, given)
         lds = rounded_lds_bytes(graph)
         if by_hand is not None:
-            lds = checked(data, code.kernel, graph, target).group_segment_fixed_size
+            row = checked(data, by_hand, code.kernel, graph, target)
+            lds = row.group_segment_fixed_size
         manifest = _manifest(code, graph, target, data, lds)
         told = manifest.to_json()
         dumps.write(stem, graph, stages, {f".{manifest.form}": data, ".json": told})

@@ -36,6 +36,9 @@ class Descriptor:
         ieee: NaNs are quieted and min, max follow IEEE 754-2008.
         dx10_clamp: clamping turns NaN into zero.
         wave32: waves have 32 lanes.
+        vector_granules: vector registers, in units of the machine, less one.
+        scalar_granules: scalar registers likewise, where the machine counts them.
+        accumulators_begin: VGPRs in front of the AGPRs, where these are apart.
     """
 
     lds_bytes: int
@@ -51,6 +54,9 @@ class Descriptor:
     ieee: bool
     dx10_clamp: bool
     wave32: bool
+    vector_granules: int
+    scalar_granules: int
+    accumulators_begin: int
 
 
 def parse_descriptor(data: bytes) -> Descriptor:
@@ -61,7 +67,7 @@ def parse_descriptor(data: bytes) -> Descriptor:
     """
     lds, private, kernarg = struct.unpack_from("<III", data, 0)
     (entry,) = struct.unpack_from("<q", data, 16)
-    rsrc1, rsrc2 = struct.unpack_from("<II", data, 48)
+    rsrc3, rsrc1, rsrc2 = struct.unpack_from("<III", data, 44)
     properties, preload = struct.unpack_from("<HH", data, 56)
     groups: dict[str, int] = {}
     first = 0
@@ -85,4 +91,7 @@ def parse_descriptor(data: bytes) -> Descriptor:
         ieee=bool(rsrc1 >> 23 & 1),
         dx10_clamp=bool(rsrc1 >> 21 & 1),
         wave32=bool(properties >> 10 & 1),
+        vector_granules=rsrc1 & 0x3F,
+        scalar_granules=rsrc1 >> 6 & 0xF,
+        accumulators_begin=4 * ((rsrc3 & 0x3F) + 1),
     )

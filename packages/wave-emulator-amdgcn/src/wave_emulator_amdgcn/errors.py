@@ -30,6 +30,7 @@ CODES = {
     "EM0508": "lanes of one instruction write different values to one cell",
     "EM0509": "misaligned access",
     "EM0510": "access just past the end of a buffer resource, which cuts it off",
+    "EM0511": "a register that the kernel descriptor does not ask for is used",
 }
 
 

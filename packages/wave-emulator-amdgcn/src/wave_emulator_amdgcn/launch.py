@@ -12,6 +12,7 @@ import numpy as np
 from wave_emulator_amdgcn.costs.meter import Meter
 from wave_emulator_amdgcn.errors import LaunchError, Report
 from wave_emulator_amdgcn.hazards.checks import Checks
+from wave_emulator_amdgcn.hazards.declared import undeclared
 from wave_emulator_amdgcn.hazards.doubts import Doubts
 from wave_emulator_amdgcn.hazards.locks import Locks, acquires
 from wave_emulator_amdgcn.hazards.nops import missing_states
@@ -248,8 +249,9 @@ class _Launch:
             executed += loop.executed
             steps += loop.steps
         if self.checks is not None:
-            missing = missing_states(self.program)
-            reports |= {(report.code, report.pc): report for report in missing}
+            static = missing_states(self.program)
+            static += undeclared(self.program, self.kernel.descriptor)
+            reports |= {(report.code, report.pc): report for report in static}
         found = sorted(reports.values(), key=lambda each: (each.pc, each.code))
         ordered = tuple(map(self._placed, found))
         waves = groups * self.per_group

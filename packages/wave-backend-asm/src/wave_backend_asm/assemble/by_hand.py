@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.assemble.contents import Row, kernels_of
+from wave_backend_asm.assemble.beyond import first_beyond
+from wave_backend_asm.assemble.contents import descriptor_of, kernels_of
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
+    from wave_backend_asm.assemble.beyond import Beyond
+    from wave_backend_asm.assemble.contents import Descriptor, Row
     from wave_backend_asm.assemble.document import Kernel
     from wave_backend_asm.assemble.messages import AssemblerError
     from wave_core.ir import Graph
@@ -52,12 +55,16 @@ def _shown(row: str) -> str:
     return row if len(row) <= _MOST_SHOWN else f"{row[:_MOST_SHOWN]}..."
 
 
-def checked(data: bytes, kernel: Kernel, graph: Graph, target: Target) -> Row:
+def checked(
+    data: bytes, text: str, kernel: Kernel, graph: Graph, target: Target
+) -> Row:
     """See that a code object has the kernel, as a launch of it needs it.
 
     Raises:
         UserError: WV0604 where it lacks the kernel, or takes other arguments or more
-            or fewer threads; WV0605 where it needs more LDS than there is.
+            or fewer threads, where its descriptor and its metadata differ, or where
+            the text names more registers than it asks for; WV0605 where it needs more
+            LDS than there is.
     """
     try:
         found = kernels_of(data)
@@ -66,7 +73,11 @@ def checked(data: bytes, kernel: Kernel, graph: Graph, target: Target) -> Row:
     row = found.get(kernel.name)
     if row is None:
         known = ", ".join(f"`{name}`" for name in sorted(found)) or "none"
-        raise _unfit(f"has no kernel `{kernel.name}`; it has: {known}", graph)
+        raise _unfit(
+            f"has no kernel `{kernel.name}`; it has: {known}",
+            graph,
+            "a kernel is a label, `.amdhsa_kernel` and a row of `.amdgpu_metadata`",
+        )
     _check_arguments(row, kernel, graph)
     if row.max_flat_workgroup_size != kernel.threads:
         has, gives = row.max_flat_workgroup_size, kernel.threads
@@ -80,7 +91,51 @@ def checked(data: bytes, kernel: Kernel, graph: Graph, target: Target) -> Row:
             label="this kernel",
             notes=f"{target.name} has {target.memory.lds_bytes}",
         )
+    asked = descriptor_of(data, row.symbol)
+    _check_alike(row, asked, graph)
+    found_beyond = first_beyond(text, kernel.name, asked.registers)
+    if found_beyond is not None:
+        raise _beyond(found_beyond, asked, text, graph)
     return row
+
+
+def _check_alike(row: Row, asked: Descriptor, graph: Graph) -> None:
+    """The launch goes by the metadata, and the machine by the descriptor."""
+    for what, one, other in (
+        ("bytes of LDS", asked.lds_bytes, row.group_segment_fixed_size),
+        ("bytes of scratch", asked.scratch_bytes, row.private_segment_fixed_size),
+        ("bytes of arguments", asked.argument_bytes, row.kernarg_segment_size),
+        ("lanes in a wave", asked.lanes, row.wavefront_size),
+    ):
+        if one != other:
+            raise _unfit(
+                f"has {one} {what} in its descriptor and {other} in its metadata", graph
+            )
+
+
+_ASKED_BY = {
+    "v": "`.amdhsa_next_free_vgpr` and `.amdhsa_accum_offset` say",
+    "a": "`.amdhsa_next_free_vgpr`, less `.amdhsa_accum_offset`, says",
+    "s": "`.amdhsa_next_free_sgpr` says",
+}
+
+
+def _beyond(found: Beyond, asked: Descriptor, text: str, graph: Graph) -> Exception:
+    file = found.name[0]
+    count = asked.registers[file]
+    has = f"{file}0 to {file}{count - 1}" if count else "none of its kind"
+    row = text.split("\n")[found.line - 1]
+    return user_error(
+        "WV0604",
+        f"the assembly given for `{graph.name}` uses {found.name}, and its descriptor "
+        f"asks for {has}",
+        at=graph.location,
+        label="this kernel",
+        notes=f"line {found.line}, column {found.column}: {_shown(row)}",
+        help=f"{_ASKED_BY[file]} how many registers a wave gets",
+        line=found.line,
+        column=found.column,
+    )
 
 
 def _check_arguments(row: Row, kernel: Kernel, graph: Graph) -> None:
@@ -100,11 +155,12 @@ def _check_arguments(row: Row, kernel: Kernel, graph: Graph) -> None:
             )
 
 
-def _unfit(how: str, graph: Graph) -> Exception:
+def _unfit(how: str, graph: Graph, *notes: str) -> Exception:
     return user_error(
         "WV0604",
         f"the assembly given for `{graph.name}` {how}",
         at=graph.location,
         label="this kernel",
+        notes=notes,
         help=_HELP,
     )

@@ -7,12 +7,12 @@ Metadata".
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _SECTIONS_AT, _SECTION_COUNT_AT = 0x28, 0x3C
 _HEADER = struct.Struct("<IIQQQQIIQQ")
@@ -40,6 +40,7 @@ class Row(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
     name: str
     symbol: str
     args: tuple[Argument, ...] = ()
+    kernarg_segment_size: int = 0
     group_segment_fixed_size: int = 0
     private_segment_fixed_size: int = 0
     max_flat_workgroup_size: int = 1024
@@ -58,13 +59,63 @@ def kernels_of(data: bytes) -> dict[str, Row]:
     """
     try:
         sections = list(_sections(data))
-        symbols = {name for each in sections for name in _symbols(data, each, sections)}
+        symbols = {
+            name for each in sections for name, *_ in _symbols(data, each, sections)
+        }
         contents = [content for each in sections for content in _notes(data, each)]
         found = [msgspec.msgpack.decode(each, type=_Metadata) for each in contents]
     except (msgspec.MsgspecError, struct.error, IndexError) as error:
         raise ValueError(str(error)) from error
     rows = [row for each in found for row in each.kernels]
     return {row.name: row for row in rows if row.symbol in symbols}
+
+
+class Descriptor(NamedTuple):
+    """What a kernel asks the machine for.
+
+    Layout: LLVM, User Guide for AMDGPU Backend, "Code Object V3 Kernel Descriptor".
+
+    Attributes:
+        lds_bytes: LDS of a workgroup.
+        scratch_bytes: scratch of a lane.
+        argument_bytes: of all arguments.
+        lanes: lanes of a wave.
+        registers: how many a wave gets, by the letter of their file.
+    """
+
+    lds_bytes: int
+    scratch_bytes: int
+    argument_bytes: int
+    lanes: int
+    registers: Mapping[str, int]
+
+
+def descriptor_of(data: bytes, symbol: str) -> Descriptor:
+    """The descriptor of a kernel of a linked code object that `kernels_of` gave."""
+    at = _place(data, symbol)
+    lds, scratch, arguments = struct.unpack_from("<III", data, at)
+    third, first = struct.unpack_from("<II", data, at + 44)
+    (properties,) = struct.unpack_from("<H", data, at + 56)
+    vectors = 8 * ((first & 0x3F) + 1)
+    begin = min(4 * ((third & 0x3F) + 1), vectors)
+    registers = {
+        "v": begin,
+        "a": vectors - begin,
+        "s": 16 * ((first >> 6 & 0xF) // 2 + 1),
+    }
+    lanes = 32 if properties >> 10 & 1 else 64
+    return Descriptor(lds, scratch, arguments, lanes, registers)
+
+
+def _place(data: bytes, symbol: str) -> int:
+    """Where in the file a symbol lies."""
+    sections = list(_sections(data))
+    for each in sections:
+        for name, home, value in _symbols(data, each, sections):
+            if name == symbol:
+                _, _, _, address, place, *_ = sections[home]
+                return place + value - address
+    raise AssertionError("it has the symbol")
 
 
 def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
@@ -76,17 +127,17 @@ def _sections(data: bytes) -> Iterator[tuple[int, ...]]:
 
 def _symbols(
     data: bytes, section: tuple[int, ...], sections: list[tuple[int, ...]]
-) -> Iterator[str]:
-    """Names of what is defined."""
+) -> Iterator[tuple[str, int, int]]:
+    """Names of what is defined, each with its section and its address."""
     _, kind, _, _, place, size, link, *_ = section
     if kind != _SYMBOLS:
         return
     names = sections[link][4]
     for at in range(place, place + size, _SYMBOL.size):
-        name, _, _, home, _, _ = _SYMBOL.unpack_from(data, at)
+        name, _, _, home, value, _ = _SYMBOL.unpack_from(data, at)
         if home:
             end = data.index(b"\0", names + name)
-            yield data[names + name : end].decode(errors="replace")
+            yield data[names + name : end].decode(errors="replace"), home, value
 
 
 def _notes(data: bytes, section: tuple[int, ...]) -> Iterator[bytes]:

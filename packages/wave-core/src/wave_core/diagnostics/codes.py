@@ -34,6 +34,7 @@ _DECLARED_BY = {
     "WV0415": "wave-passes-memory",
     "WV0416": "wave-passes-memory",
     **dict.fromkeys(("WV0610", "WV0611"), "wave-backend-asm"),
+    "WV0917": "wave-backend-amdgpu",
     "WV073": "wave-distributed",
     "WV083": "wave-tune",
     "WV085": "wave-view",
