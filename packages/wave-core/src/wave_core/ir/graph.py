@@ -39,6 +39,7 @@ class Region:
         """The op that owns the region; ``None`` for the kernel's body."""
         self.storage = fx.Graph()
         self._arguments: list[Argument] = []
+        self._listed: tuple[int, list[Op]] = -1, []  # the ops, as of an edit
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -52,9 +53,12 @@ class Region:
     @property
     def ops(self) -> Iterator[Op]:
         """The ops in program order, arguments left out; safe against edits."""
-        return iter(
-            [node.meta["op"] for node in self.storage.nodes if node.op != "placeholder"]
-        )
+        edits, found = self._listed
+        if edits != self.graph.edits:
+            nodes = self.storage.nodes
+            found = [node.meta["op"] for node in nodes if node.op != "placeholder"]
+            self._listed = self.graph.edits, found
+        return iter(found)
 
     @property
     def around(self) -> Iterator[Op]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 class Trait(Enum):
     """A property shared by all instances of an op class."""
 
+    __hash__ = object.__hash__
+    """Members are compared as objects; by its name, each hash is a call."""
+
     PURE = "pure"
     """No effect, no dependence on memory: may be merged, moved and dropped."""
     ELEMENTWISE = "elementwise"
@@ -34,6 +37,9 @@ class Trait(Enum):
 
 class EffectKind(Enum):
     """How a memory is touched."""
+
+    __hash__ = object.__hash__
+    """As of `Trait`."""
 
     READ = "read"
     WRITE = "write"

@@ -9,14 +9,16 @@ divisor could be zero may be cancelled: dividing by zero has no value to preserv
 from __future__ import annotations
 
 import operator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, NoReturn
 
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.node import EXPANSION_LIMIT, MAX_DEPTH, InternTable, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    _Binary = Callable[["Expr | int", "Expr | int"], "Expr"]
 
 _CONST = Kind.CONST
 _SYMBOL = Kind.SYMBOL
@@ -147,16 +149,14 @@ class Expr(_Fields):
         """Replaces all keys of `mapping` at once; see `substitute_all`."""
         if self.kind is _CONST:
             return self
-        # A lazy seam: substitution rebuilds every kind, also those built on this one.
-        from wave_core.symbols.substitute import (  # noqa: PLC0415
-            substitute_all,
-            substitute_symbols,
-        )
-
         if not _SYMBOLS.issuperset(map(_KIND_OF, mapping)):
-            return substitute_all((self,), mapping)[0]
+            return _substitution()[1]((self,), mapping)[0]
         own = {key: mapping[key] for key in self.free_symbols if key in mapping}
-        return substitute_symbols(self, own) if own else self
+        if not own:
+            return self
+        if self.kind is _SYMBOL:
+            return as_expr(own[self])
+        return _substitution()[0](self, own)
 
     def __add__(self, other: Expr | int) -> Expr:
         return add(self, other)
@@ -174,27 +174,17 @@ class Expr(_Fields):
 
     __rmul__ = __mul__
 
-    # Lazy seams: division builds on this module.
-
     def __floordiv__(self, other: Expr | int) -> Expr:
-        from wave_core.symbols.division import floordiv  # noqa: PLC0415
-
-        return floordiv(self, other)
+        return _division()[0](self, other)
 
     def __rfloordiv__(self, other: Expr | int) -> Expr:
-        from wave_core.symbols.division import floordiv  # noqa: PLC0415
-
-        return floordiv(other, self)
+        return _division()[0](other, self)
 
     def __mod__(self, other: Expr | int) -> Expr:
-        from wave_core.symbols.division import mod  # noqa: PLC0415
-
-        return mod(self, other)
+        return _division()[1](self, other)
 
     def __rmod__(self, other: Expr | int) -> Expr:
-        from wave_core.symbols.division import mod  # noqa: PLC0415
-
-        return mod(other, self)
+        return _division()[1](other, self)
 
     def __neg__(self) -> Expr:
         return scale(self, -1)
@@ -242,6 +232,28 @@ class Expr(_Fields):
         return self._text
 
     __repr__ = __str__
+
+
+# Lazy seams, kept: what divides and substitutes builds on this module, and an import
+# within a function takes as long as the smallest of these do.
+
+
+@cache
+def _division() -> tuple[_Binary, _Binary]:
+    from wave_core.symbols.division import floordiv, mod  # noqa: PLC0415
+
+    return floordiv, mod
+
+
+@cache
+def _substitution() -> tuple[Callable[..., Expr], Callable[..., tuple[Expr, ...]]]:
+    """Of symbols, and of any nodes in several expressions."""
+    from wave_core.symbols.substitute import (  # noqa: PLC0415
+        substitute_all,
+        substitute_symbols,
+    )
+
+    return substitute_symbols, substitute_all
 
 
 _write = object.__setattr__
