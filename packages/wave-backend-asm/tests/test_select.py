@@ -132,6 +132,20 @@ def test_what_nobody_reads_is_left_out():
     assert without_unread(kept) == kept
 
 
+def test_what_a_loop_computes_for_nobody_but_its_next_turn_is_left_out():
+    one, two, three = (Virtual().all for _ in range(3))
+    loop = Label(".Lloop")
+    jump = Instruction("s_cbranch_scc1", target=".Lloop")
+    lines = [
+        loop,
+        Instruction("v_mul_f32", (three,), (two, two)),  # what the turn before made
+        Instruction("v_mov_b32", (one,), (1,)),
+        Instruction("v_add_f32", (two,), (one, one)),
+        jump,
+    ]
+    assert without_unread(lines) == [loop, jump]
+
+
 @pytest.mark.parametrize(
     ("name", "modifiers"),
     [("buffer_load_dword", "offen lds"), ("buffer_load_dword", "offen sc0 sc1"),

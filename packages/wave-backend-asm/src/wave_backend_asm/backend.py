@@ -13,7 +13,7 @@ from wave_backend_asm.assemble.faults import fault
 from wave_backend_asm.assemble.messages import AssemblerError
 from wave_backend_asm.codegen.module import Generated, generate
 from wave_backend_asm.encode.kernel import encoded
-from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
+from wave_core.analysis.capacity import check_lds
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
 from wave_core.compile.dump import Dumps
 from wave_core.compile.option_values import text_option
@@ -85,7 +85,7 @@ class AsmBackend:
             found = measure(text, name, target).to_json()
             return {f"{name}.metrics.json": json.dumps(found).encode()}
         data = ours or self._assembled(text, graph, target, table, given)
-        lds = rounded_lds_bytes(graph)
+        lds = code.kernel.lds_bytes
         if by_hand is not None:
             row = checked(data, by_hand, code.kernel, graph, target)
             lds = row.group_segment_fixed_size

@@ -140,10 +140,15 @@ def _copies_all(operation: Operation) -> bool:
 
 def _meet(flow: Flow, webs: dict[Value, Web]) -> None:
     """Take note of what is live where values are defined."""
-    if not webs:
+    every = 0
+    for web in webs.values():
+        every |= web.bits
+    if not every:
         return
     for block, behind in zip(flow.touched, flow.behind, strict=True):
         for (operation, defined, used), live in backwards(block, behind):
+            if not defined & every:
+                continue
             others = live
             if operation.copies and _copies_all(operation):
                 others &= ~used

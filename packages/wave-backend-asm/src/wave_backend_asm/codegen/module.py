@@ -193,8 +193,8 @@ class Beginning:
         bindings = tuple(map(bind, self.parameters, starts))
         emit.lower(graph.body)
         emit.b.say("s_endpgm")
-        geometry = self.geometry
-        most, _ = target.occupancy(1, rounded_lds_bytes(graph), geometry.threads)
+        geometry, lds = self.geometry, rounded_lds_bytes(graph)
+        most, _ = target.occupancy(1, lds, geometry.threads)
         least = waves or -(-geometry.waves_per_workgroup // 4)
         budget = replace(
             Budget.of_waves(least, least if most is None else most),
@@ -209,8 +209,7 @@ class Beginning:
             graph.name, target.name,
             arguments + (Argument(pointer=False),) * self.words,
             program.lines, program.allocation.used, geometry.threads,
-            rounded_lds_bytes(graph), program.files, emit.start,
-            program.begins,
+            lds, program.files, emit.start, program.begins,
         )  # fmt: skip
         return Generated(
             kernel, bindings, self.constants, geometry.grid, geometry.devices,

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction
-from wave_backend_asm.machine.together import asks, grouped, is_fixed, writes_lanes
+from wave_backend_asm.machine.together import (
+    asks,
+    grouped,
+    have_points,
+    is_fixed,
+    writes_lanes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +42,8 @@ def ahead(
         operations: in their order.
         writes: how often each value is written in the whole program.
     """
+    if not have_points(operations):
+        return [*operations]
     rows = [
         (fixed, [*groups]) for fixed, groups in groupby(grouped(operations), is_fixed)
     ]

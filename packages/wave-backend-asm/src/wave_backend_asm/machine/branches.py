@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.forms import form_of
@@ -44,20 +45,20 @@ class _Counts:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         operations = _operations(lines)
-        self.reads = _read(operations)
-        self.writes = _written(operations)
+        self.reads = Counter(_read(operations))
+        self.writes = Counter(_written(operations))
 
 
 def _operations(lines: Sequence[Line]) -> list[Operation]:
     return [line for line in lines if not isinstance(line, Label)]
 
 
-def _read(operations: Iterable[Operation]) -> Counter[Value]:
-    return Counter([part.value for each in operations for part in each.uses])
+def _read(operations: Iterable[Operation]) -> list[Value]:
+    return [part.value for each in operations for part in each.uses]
 
 
-def _written(operations: Iterable[Operation]) -> Counter[Value]:
-    return Counter([part.value for each in operations for part in each.defines])
+def _written(operations: Iterable[Operation]) -> list[Value]:
+    return [part.value for each in operations for part in each.defines]
 
 
 def _is_branch(line: Line) -> bool:
@@ -107,7 +108,7 @@ class _Region:
         behind: Sequence[Operation], last: Group,
     ) -> None:  # fmt: skip
         self._counts = counts
-        self._front, self._reads = _written(front), _read(behind)
+        self._front, self._reads = Counter(_written(front)), Counter(_read(behind))
         self._across = {
             p.value for each in behind if _is_across(each) for p in each.uses
         }
@@ -168,4 +169,9 @@ def _computes(each: Operation) -> bool:
 
 
 def _is_across(each: Operation) -> bool:
-    return isinstance(each, Instruction) and bool(_ACROSS.fullmatch(each.name))
+    return isinstance(each, Instruction) and _reads_lanes(each.name)
+
+
+@cache
+def _reads_lanes(name: str) -> bool:
+    return _ACROSS.fullmatch(name) is not None

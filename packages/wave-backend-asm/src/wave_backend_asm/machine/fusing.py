@@ -78,6 +78,8 @@ def fused(lines: Sequence[Line], *, literals: bool = True) -> list[Line]:
     operations = [line for line in lines if not isinstance(line, Label)]
     # What nobody could do the work of is not counted: that is most.
     firsts = [each for each in operations if _may_be_first(each)]
+    if not firsts:
+        return [*lines]
     made = {part.value for each in firsts for part in each.defines}
     known = made | {part.value for each in firsts for part in each.uses}
     reads = Counter(
@@ -121,6 +123,8 @@ class _Stretch:
     def fused(self, lines: Sequence[Line]) -> list[Line]:
         """The lines, without those whose work others do."""
         wanted = self._wanted(lines)
+        if not wanted:
+            return [*lines]
         found: list[Line] = []
         for line in lines:
             made = self._with_first(line) if isinstance(line, Instruction) else line
@@ -162,8 +166,10 @@ class _Stretch:
         line: Instruction, firsts: Mapping[Part, Instruction]
     ) -> list[tuple[int, Instruction]]:
         """Who makes an operand, and which one; none where it is read twice."""
+        if line.name not in _SECOND or line.negates or not firsts:
+            return []
         sides = _sides(line)
-        if line.name not in _SECOND or line.negates or len({*sides}) != _SIDES:
+        if len({*sides}) != _SIDES:
             return []
         return [
             (at, firsts[each])
@@ -179,8 +185,10 @@ class _Stretch:
             if made is None:
                 continue
             result = first.defines[0]
-            self._reads.subtract(registers_of([result] * line.uses.count(result)))
-            if not any(self._reads[each] for each in registers_of([result])):
+            registers, times = registers_of([result]), line.uses.count(result)
+            for each in registers:
+                self._reads[each] -= times
+            if not any(self._reads[each] for each in registers):
                 self._done.add(first)
             return made
         return line

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wave_backend_asm.machine.ahead import is_free, switches
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction
-from wave_backend_asm.machine.together import grouped, is_fixed
+from wave_backend_asm.machine.together import grouped, have_points, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,8 @@ def later(
         operations: in their order.
         writes: how often each value is written in the whole program.
     """
+    if not (any(map(_loads, operations)) and have_points(operations)):
+        return [*operations]
     rows = [
         (fixed, [*groups]) for fixed, groups in groupby(grouped(operations), is_fixed)
     ]

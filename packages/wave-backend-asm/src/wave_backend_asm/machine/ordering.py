@@ -69,6 +69,7 @@ class Orders:
         self._names = Names(webs, flow.bits)
         self._scalars, vectors = most_live(flow)
         self._fits = vectors <= budget.vector
+        self._known: dict[bool, list[list[_Row]]] = {}
         self.alike = budget.beside(vectors)
 
     def tries(self) -> Iterator[tuple[list[list[Operation]], int]]:
@@ -80,19 +81,23 @@ class Orders:
         """
         if not self._fits:
             return
-        sharing = self._budget.sharing
         alone = self._budget.waves(self.alike) == 1
-        flights = Flights(self._flow, self._chip, sharing, alone=alone)
-        program = _Program(self._flow, self._names, self._chip, sharing, flights)
-        blocks = [
-            program.block(number, each) for number, each in enumerate(self._blocks)
-        ]
+        if alone not in self._known:
+            self._known[alone] = self._rows(alone=alone)
+        blocks = self._known[alone]
         for most in self._rooms(blocks):
             for limits in [self._limits(part, most) for part in _PARTS]:
                 ordered = [
                     [o for row in rows for o in row.within(limits)] for rows in blocks
                 ]
                 yield ordered, most
+
+    def _rows(self, *, alone: bool) -> list[list[_Row]]:
+        """What of each block has orders; ``alone`` as of `Flights`."""
+        sharing = self._budget.sharing
+        flights = Flights(self._flow, self._chip, sharing, alone=alone)
+        program = _Program(self._flow, self._names, self._chip, sharing, flights)
+        return [program.block(number, each) for number, each in enumerate(self._blocks)]
 
     def _rooms(self, blocks: Sequence[Sequence[_Row]]) -> list[int]:
         """The vector registers for which there are orders, what is faster first.

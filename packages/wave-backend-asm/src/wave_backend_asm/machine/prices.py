@@ -46,11 +46,8 @@ def price_of(operation: Instruction | Copy, chip: str, sharing: int = 1) -> Pric
     """
     if not isinstance(operation, Instruction):
         return Price()
-    scalar = any(part.value.files == SCALARS for part in operation.defines)
-    found = _price(operation.name, operation.modifiers, chip, scalar=scalar)
-    if found.unit not in _OF_ALL or sharing == 1:
-        return found
-    return found._replace(busy=found.busy * sharing)
+    scalar = SCALARS in [part.value.files for part in operation.defines]
+    return _shared(operation.name, operation.modifiers, chip, sharing, scalar=scalar)
 
 
 _OF_ALL = ("lds", "vmem")
@@ -58,6 +55,16 @@ _OF_ALL = ("lds", "vmem")
 
 
 @cache
+def _shared(
+    name: str, modifiers: str, chip: str, sharing: int, *, scalar: bool
+) -> Price:
+    """The price of what so many waves ask for at the same time."""
+    found = _price(name, modifiers, chip, scalar=scalar)
+    if found.unit not in _OF_ALL or sharing == 1:
+        return found
+    return found._replace(busy=found.busy * sharing)
+
+
 def _price(name: str, modifiers: str, chip: str, *, scalar: bool) -> Price:
     cost, form = COSTS[chip], form_of(name)
     if form.unit == "mfma":

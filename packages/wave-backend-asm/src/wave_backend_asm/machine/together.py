@@ -29,12 +29,11 @@ def grouped(operations: Sequence[Operation]) -> list[tuple[Operation, ...]]:
     """
     joined = [False] * len(operations)  # to the one in front
     for at, each in enumerate(operations):
-        if not isinstance(each, Instruction):
+        if not isinstance(each, Instruction) or not _joins(each.name):
             continue
         if asks(each):
-            joined[_answer(operations, at) + 1 : at + 1] = [True] * (
-                at - _answer(operations, at)
-            )
+            answer = _answer(operations, at)
+            joined[answer + 1 : at + 1] = [True] * (at - answer)
         if form_of(each.name).writes:
             end = _restored(operations, at)
             joined[at + 1 : end + 1] = [True] * (end - at)
@@ -61,6 +60,12 @@ def _answer(operations: Sequence[Operation], at: int) -> int:
         if isinstance(each, Instruction) and answers(each):
             return number
     return 0
+
+
+@cache
+def _joins(name: str) -> bool:
+    """Whether instructions of a name are in a group with others."""
+    return _asks(name) or bool(form_of(name).writes)
 
 
 def asks(operation: Instruction) -> bool:
@@ -103,8 +108,17 @@ def is_fixed(group: Sequence[Operation]) -> bool:
     Barriers, priorities, fences and waits of the author's; jumps; and where lanes are
     switched on or off for more than the group.
     """
-    return any(isinstance(each, Instruction) and _fixed(each) for each in group) or (
-        len(group) == 1 and isinstance(group[0], Instruction) and writes_lanes(group[0])
+    first, *others = group
+    if not others:
+        return isinstance(first, Instruction) and (_fixed(first) or writes_lanes(first))
+    return any(isinstance(each, Instruction) and _fixed(each) for each in group)
+
+
+def have_points(operations: Sequence[Operation]) -> bool:
+    """Whether some group of operations may be one that nothing is moved across."""
+    return any(
+        isinstance(each, Instruction) and (_fixed(each) or writes_lanes(each))
+        for each in operations
     )
 
 

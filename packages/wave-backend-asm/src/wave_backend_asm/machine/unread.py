@@ -20,19 +20,23 @@ if TYPE_CHECKING:
 def without_unread(lines: Sequence[Line]) -> list[Line]:
     """The program without what computes or loads a value for nobody."""
     reads = Counter([value for line in lines for value in _read(line)])
-    kept = [*reversed(lines)]
-    while True:
+    kept, again = [*reversed(lines)], True
+    while again:
         found: list[Line] = []
-        asked = True  # behind the last line, as behind a label, is anything
+        made: set[Value] = set()  # by what stands further down, and stays
+        again, asked = False, True  # behind the last line, as behind a label, is all
         for line in kept:
             if _idle(line, reads, asked=asked):
-                reads.subtract(_read(line))
+                for value in _read(line):
+                    reads[value] -= 1
+                    again |= not reads[value] and value in made
                 continue
             found.append(line)
+            if not isinstance(line, Label):
+                made.update([part.value for part in line.defines])
             asked = _asked(line, behind=asked)
-        if len(found) == len(kept):
-            return [*reversed(found)]
         kept = found
+    return [*reversed(kept)]
 
 
 def _read(line: Line) -> list[Value]:
