@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 import workspace
+from wave_backend_asm.assemble.apart import Assembler
 from wave_core.cli.app import run_command
+from wave_core.compile.options import WaveCompileOptions
 
 FIXTURES = workspace.ROOT / "packages" / "wave-emulator-amdgcn" / "tests" / "fixtures"
 COPY = ("copy", "--target", "gfx942", "--shape", "M=64,N=64")
@@ -149,9 +151,61 @@ def test_files_that_do_not_compare_are_refused(compare, tmp_path, name):
     assert done.code != 0
     assert done.err.startswith("error[WV0853]: ")
     assert told in done.err
-    assert "a code object of the same machine" in done.err
+    way = "--kernel NAME" if more else "a code object of the same machine"
+    assert way in done.err
     as_json = compare(*COPY, tmp_path / file, *more, "--json")
     assert as_json.json["error"] == "WV0853"
+
+
+def test_a_file_of_another_machine_than_is_asked_for_is_refused(compare):
+    done = compare(FIXTURES / "copy.gfx942.hsaco", "--target", "gfx950")
+    assert done.code == 1
+    assert done.err.startswith(
+        "error[WV0853]: different machines do not compare: `copy.gfx942` is of gfx942, "
+        "and gfx950 is asked for"
+    )
+
+
+def test_files_of_one_name_are_told_apart(compare, tmp_path):
+    places = [tmp_path / name / "code.hsaco" for name in ("before", "after")]
+    for place in places:
+        place.parent.mkdir()
+        shutil.copy(FIXTURES / "copy.gfx942.hsaco", place)
+    names = [side["name"] for side in compare(*places, "--json").json["sides"]]
+    assert names == ["before/code", "after/code"]
+    twice = compare(places[0], places[0], "--json").json["sides"]
+    assert [side["name"] for side in twice] == ["before/code", "before/code (2)"]
+
+
+def test_of_several_kernels_one_has_to_be_named(compare, tmp_path):
+    text = "".join(TWO.format(name=name) for name in ("one", "two"))
+    graph, chip = SimpleNamespace(name="two", location=None), "gfx942"
+    data = Assembler().code(
+        text, graph, SimpleNamespace(name=chip), WaveCompileOptions()
+    )
+    (tmp_path / "two.hsaco").write_bytes(data)
+    done = compare(tmp_path / "two.hsaco")
+    assert done.code == 1
+    assert "EM0102: no kernel is named; there are: one, two" in done.err
+    assert "= help: `--kernel NAME` names one of them" in done.err
+    assert compare(tmp_path / "two.hsaco", "--kernel", "two").code == 0
+
+
+TWO = """
+.text
+.globl {name}
+.p2align 8
+.type {name},@function
+{name}:
+s_endpgm
+.size {name}, .-{name}
+.rodata
+.amdhsa_kernel {name}
+.amdhsa_next_free_vgpr 4
+.amdhsa_next_free_sgpr 4
+.amdhsa_accum_offset 4
+.end_amdhsa_kernel
+"""
 
 
 def test_wrong_names_are_refused(compare):

@@ -101,7 +101,8 @@ class CodeObject:
             return next(iter(self.kernels.values()))
         if name is None or name not in self.kernels:
             known = ", ".join(sorted(self.kernels)) or "none"
-            raise CodeObjectError("EM0102", f"kernel {name!r}; there are: {known}")
+            which = "no kernel is named" if name is None else f"no kernel {name!r}"
+            raise CodeObjectError("EM0102", f"{which}; there are: {known}")
         return self.kernels[name]
 
     def with_dynamic_lds(self, more: int, name: str | None = None) -> CodeObject:

@@ -5,7 +5,7 @@ The numbers are those of the view `lines`, which reads code objects whoever made
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 VIEW, FORM = "lines", "hsaco"
 """The view that counts, and the form of code that it reads."""
+
+_KERNEL = "EM0102"
+"""How the view's error begins where a file has no such kernel, or several."""
 
 
 @dataclass(frozen=True)
@@ -82,29 +85,54 @@ def of_file(session: Session, path: Path, kernel: str) -> Side:
     try:
         found = session.plugins.load_view(VIEW)(request)
     except ViewError as error:
-        raise _unfit(f"`{path}`: {error}") from None
+        raise _unfit(f"`{path}`: {error}", *_which(str(error))) from None
     return Side(path.stem, found.document)
+
+
+def _which(why: str) -> tuple[str, ...]:
+    """What to do where the kernel is the question, and not the file."""
+    return ("`--kernel NAME` names one of them",) if why.startswith(_KERNEL) else ()
+
+
+def told_apart(sides: Sequence[Side], places: Sequence[Path | None]) -> list[Side]:
+    """The sides; files of one name have their folders before it, or a number."""
+    names = [side.name for side in sides]
+    shown: list[Side] = []
+    for number, (side, path) in enumerate(zip(sides, places, strict=True), 1):
+        name = side.name
+        if path is not None and names.count(name) > 1:
+            name = f"{path.absolute().parent.name}/{name}"
+            if any(name == each.name for each in shown):
+                name = f"{name} ({number})"
+        shown.append(replace(side, name=name))
+    return shown
 
 
 def _no_arguments() -> Sequence[Any]:
     raise ViewError("a file alone does not say how its kernel is launched")
 
 
-def check_machines(sides: Sequence[Side]) -> None:
-    """Refuse codes of different machines.
+def check_machines(sides: Sequence[Side], asked: str) -> None:
+    """Refuse codes of different machines, or of another one than is asked for.
 
     Raises:
         UserError: WV0853.
     """
+    for side in sides:
+        if asked and side.found and side.found["target"] != asked:
+            told = f"`{side.name}` is of {side.found['target']}"
+            raise _unfit(
+                f"different machines do not compare: {told}, and {asked} is asked for"
+            )
     targets = {side.found["target"]: side.name for side in sides if side.found}
     if len(targets) > 1:
         told = " and ".join(f"`{name}` of {chip}" for chip, name in targets.items())
         raise _unfit(f"different machines do not compare: {told}")
 
 
-def _unfit(what: str) -> WaveError:
-    help_text = "give a code object of the same machine: an ELF file, often `.hsaco`"
-    return user_error("WV0853", what, help=help_text)
+def _unfit(what: str, *instead: str) -> WaveError:
+    file = "give a code object of the same machine: an ELF file, often `.hsaco`"
+    return user_error("WV0853", what, help=instead or file)
 
 
 @dataclass(frozen=True)

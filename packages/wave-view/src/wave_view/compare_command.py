@@ -32,6 +32,7 @@ from wave_view.compare import (
     check_machines,
     lines_of,
     of_file,
+    told_apart,
     ways,
 )
 from wave_view.compare_tables import by_block, by_line, totals
@@ -83,13 +84,17 @@ def compare_asm(  # noqa: PLR0913, PLR0917 - the options of the command
         return {"preset": preset, **given}
 
     sides: list[Side] = []
+    places: list[Path | None] = []
     for name in filter(None, (what, beside)):
         if is_code(name):
             sides.append(of_file(session, Path(name), kernel))
+            places.append(Path(name))
             continue
         case = find_case(session, name, shape, settings, target)
         sides += _compiled(session, case, via, told, alone=not beside)
-    check_machines(sides)
+        places += [None] * (len(sides) - len(places))
+    sides = told_apart(sides, places)
+    check_machines(sides, "" if target == AUTO else target)
     _show(sides, as_json=as_json)
 
 
