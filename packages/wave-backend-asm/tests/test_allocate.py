@@ -108,13 +108,35 @@ def test_one_set_of_registers_holds_both_files():
 
 def test_a_refusal_names_the_line_and_who_holds_most():
     wide, small = Val("scores", 200), Val("mask", 80)
-    code = [made(wide), op(None, [small], source="k.py:7"), used(small, wide)]
+    code = [
+        op(None, [wide], source="k.py:6"),
+        op(None, [small], source="k.py:7"),
+        used(small, wide),
+    ]
     with pytest.raises(NoRoomError) as refused:
         places(code, Budget.of_waves(2))
     assert str(refused.value) == (
         "280 vector and 0 scalar registers are live at k.py:7; "
-        "a wave has 256 and 102; most have scores (200), mask (80)"
+        "a wave has 256 and 102; the vector ones are:; "
+        "200 made at k.py:6: scores; 80 made at k.py:7: mask"
     )
+    assert refused.value.rows[1:] == (
+        "200 made at k.py:6: scores",
+        "80 made at k.py:7: mask",
+    )
+    assert not refused.value.of_scalars
+
+
+def test_a_refusal_is_about_the_file_that_does_not_suffice():
+    few = [Val(f"s{n}", 4, ("s",)) for n in range(30)]
+    code = [op(None, few, source="k.py:3"), made(Val("x", 9)), used(*few)]
+    with pytest.raises(NoRoomError) as refused:
+        places(code, Budget.of_waves(1))
+    assert refused.value.of_scalars
+    first, *rows = refused.value.rows
+    assert first.startswith("9 vector and 120 scalar registers are live at ")
+    assert first.endswith("a wave has 512 and 102; the scalar ones are:")
+    assert rows == ["120 made at k.py:3: s0, s1, s2, s3 and 26 more"]
 
 
 def test_what_a_loop_carries_lives_through_it():

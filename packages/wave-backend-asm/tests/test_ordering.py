@@ -205,7 +205,7 @@ def test_a_little_less_room_is_tried_before_much_less(monkeypatch):
     def without_room(blocks, *rest):
         if len(refused) < 3:
             refused.append(blocks)
-            raise NoRoomError(*[None] * 3)
+            raise NoRoomError(*[None] * 2)
         return allocate(blocks, *rest)
 
     monkeypatch.setattr(NoRoomError, "__init__", lambda *_: None)

@@ -11,6 +11,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+UNNAMED = "a value"
+"""The text of a value that nobody has named."""
+
 
 class Value(Hashable, Protocol):
     """Consecutive registers that hold one thing.

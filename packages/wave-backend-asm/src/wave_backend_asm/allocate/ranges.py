@@ -72,6 +72,12 @@ class Ranges:
             if any(a <= point <= b for span in spans for a, b in span)
         ]
 
+    def registers(self, value: Value, point: int) -> int:
+        """How many registers of a value are live at a point."""
+        spans = self.spans[value]
+        width = 1 if len(spans) > 1 else value.width
+        return width * sum(any(a <= point <= b for a, b in span) for span in spans)
+
 
 def joined(rows: Sequence[tuple[int, int]]) -> Span:
     """Rows of points in their order, as few as there may be."""

@@ -89,7 +89,7 @@ def allocate(
     still = [web for web in webs if web.values[0] in given]
     least = Least.of(free, count)
     if not least.within(budget) or (most is not None and least.vectors > most):
-        raise NoRoomError(peak, ranges, budget)
+        raise NoRoomError(ranges, budget)
     points = Points(count)
     covers = {web: _rows(web, points) for web in webs}
     best: Allocation | None = None
@@ -106,7 +106,7 @@ def allocate(
         if best is not None and granted(best.vectors) <= granted(peak.vectors):
             break
     if best is None:
-        raise NoRoomError(peak, ranges, budget)
+        raise NoRoomError(ranges, budget)
     return best
 
 

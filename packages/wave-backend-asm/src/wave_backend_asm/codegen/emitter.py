@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from wave_core.backends.emission import Emission, Kind
 from wave_core.backends.emission.copies import copies_are_left, copies_are_marked
 from wave_core.constraints import fast_math_of
 from wave_core.diagnostics import PluginError, user_error
+from wave_core.ir import resolve
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.traits import Trait
 
@@ -63,6 +65,8 @@ class Emitter(Emission):
         wrote_out: whether one has.
         loads_scalars: whether one word for all lanes is loaded to the wave's.
         loaded_scalars: whether one has been.
+        keeps_descriptors: whether those of parameters lie in registers all the time,
+            and are not made where they are used.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Emitter(Emission):
         self.pointers = pointers
         self.writes_out, self.wrote_out = True, False
         self.loads_scalars, self.loaded_scalars = True, False
+        self.keeps_descriptors = True
         self.memories: dict[int, Memory] = {}
         self.starts = starts_in_lds(graph)
         self.buffers = names_in_lds(graph, self.starts)
@@ -105,6 +110,13 @@ class Emitter(Emission):
             **_places(arguments, start.first_argument),
             **_places(self._groups, start.first_group),
         }
+
+    def memory(self, op: Op) -> Memory:
+        """The memory that an operand is, for the accesses of one op."""
+        found = self.memories[resolve(op).ident]
+        return (
+            found if found.again is None else replace(found, descriptor=found.again())
+        )
 
     # ---- what a wave starts with
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.code import Part
@@ -13,9 +14,10 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.sync import Fence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from wave_backend_asm.codegen.emitter import Emitter
+    from wave_backend_asm.machine.operands import Operand
     from wave_core.ir import Graph
     from wave_core.ops.structure import Argument
     from wave_core.symbols import Expr
@@ -42,6 +44,7 @@ class Memory:
         count: elements, where they are known.
         steady: whether nobody writes it while the kernel runs.
         name: of a buffer of LDS, the same for all that share bytes.
+        again: makes the descriptor where it is used; ``None`` where it is kept.
     """
 
     dtype: DType
@@ -51,6 +54,7 @@ class Memory:
     count: int | None = None
     steady: bool = False
     name: str = ""
+    again: Callable[[], Part] | None = None
 
     @property
     def outside(self) -> int:
@@ -66,10 +70,12 @@ class Descriptor:
         quad: where it will be.
         address: the words of the address: where a wave starts with them, or in `quad`,
             as soon as they are loaded.
+        position: the number of the parameter.
     """
 
     quad: Virtual
     address: tuple[Part, ...]
+    position: int
 
 
 def address_of(emit: Emitter, argument: Argument, position: int) -> Descriptor:
@@ -79,7 +85,7 @@ def address_of(emit: Emitter, argument: Argument, position: int) -> Descriptor:
     if not found:
         found = quad.parts()[:2]
         emit.argument(8 * position, 2, Part(quad, 0, 2))
-    return Descriptor(quad, found)
+    return Descriptor(quad, found, position)
 
 
 def buffer_of(
@@ -94,18 +100,36 @@ def buffer_of(
     kind = argument.memory_type
     shape = extents(emit.graph, kind)
     count = size(shape)
+    records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
+    records = emit.b.uniform(records)
+    known = count.constant_value if count.is_constant else None
+    return Memory(
+        kind.dtype,
+        strides(shape),
+        _completed(emit, start, records),
+        count=known,
+        steady=steady,
+        again=None if emit.keeps_descriptors else partial(_again, emit, start, records),
+    )
+
+
+def _completed(emit: Emitter, start: Descriptor, records: Operand) -> Part:
+    """All of a descriptor, of which the address is known."""
     b = emit.b
     third, fourth = start.quad.parts()[2:]
     address = b.together(start.address, SCALARS)
     if address.value is not start.quad:
         b.copy(Part(start.quad, 0, 2), address)
-    records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
-    b.say("s_mov_b32", (third,), (b.uniform(records),))
+    b.say("s_mov_b32", (third,), (records,))
     b.say("s_mov_b32", (fourth,), (_RAW,))
-    known = count.constant_value if count.is_constant else None
-    return Memory(
-        kind.dtype, strides(shape), start.quad.all, count=known, steady=steady
-    )
+    return start.quad.all
+
+
+def _again(emit: Emitter, start: Descriptor, records: Operand) -> Part:
+    """Another one of the same parameter, whose address is loaded once more."""
+    quad = Virtual(4, SCALARS, start.quad.name)
+    emit.argument(8 * start.position, 2, Part(quad, 0, 2))
+    return _completed(emit, Descriptor(quad, quad.parts()[:2], start.position), records)
 
 
 def reaches(emit: Emitter, argument: Argument) -> bool:

@@ -99,7 +99,7 @@ def generate(
         try:
             return start.generated(emit, graph, target, waves)
         except NoRoomError as error:
-            less = way.with_less(emit)
+            less = way.with_less(emit, error)
             if less is None:
                 raise _no_room(error, graph, target) from None
             way = less
@@ -116,15 +116,20 @@ class Way:
             are fewer.
         saves_early: What a load takes the place of is saved in front of it, so that
             nothing waits for it; else behind it, in AGPRs where VGPRs do not suffice.
+        keeps_descriptors: Descriptors of parameters are in registers of the wave all
+            the time, and not made where they are used.
     """
 
     hoists: bool = True
     writes_out: bool = True
     loads_scalars: bool = True
     saves_early: bool = True
+    keeps_descriptors: bool = True
 
-    def with_less(self, emit: Emitter) -> Way | None:
+    def with_less(self, emit: Emitter, lacking: NoRoomError) -> Way | None:
         """One for fewer registers, if it would have made another program."""
+        if lacking.of_scalars and self.keeps_descriptors:
+            return replace(self, keeps_descriptors=False)
         if emit.b.saved_early:
             return replace(self, saves_early=False)
         if emit.wrote_out:
@@ -172,6 +177,7 @@ class Beginning:
         emit.geometry, emit.b.hoists = self.geometry, way.hoists
         emit.b.saves_early = way.saves_early
         emit.writes_out, emit.loads_scalars = way.writes_out, way.loads_scalars
+        emit.keeps_descriptors = way.keeps_descriptors
         emit.b.locate(graph.location)
         bind_constants(emit, self.constants)
         bind_machine(emit, self.geometry)
@@ -233,6 +239,10 @@ def _bound(
     )  # fmt: skip
 
 
+_FEWER_VECTORS = "choose a smaller tile, or a schedule with fewer stages"
+_FEWER_SCALARS = "use fewer memories, symbols and values of the wave at once"
+
+
 def _no_room(error: NoRoomError, graph: Graph, target: Target) -> Exception:
     """The refusal of a kernel whose values do not fit, with what is live and where."""
     return user_error(
@@ -240,8 +250,8 @@ def _no_room(error: NoRoomError, graph: Graph, target: Target) -> Exception:
         f"registers of {target.name} do not hold the values of `{graph.name}`",
         at=graph.location,
         label="this kernel",
-        notes=str(error),
-        help=("choose a smaller tile, or a schedule with fewer stages", MLIR_PATH),
+        notes=error.rows,
+        help=(_FEWER_SCALARS if error.of_scalars else _FEWER_VECTORS, MLIR_PATH),
         # Those of another kind may be too few, or lie too far apart.
         needed=error.peak.vectors,
         limit=error.budget.vector,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from wave_backend_asm.code import Part, Value, whole
+from wave_backend_asm.code import UNNAMED, Part, Value, whole
 from wave_isa_amdgcn.registers import (
     ACCUMULATOR,
     EXEC_BITS,
@@ -64,7 +64,7 @@ class Virtual:
         return 4 if self.files == SCALARS and self.width > 2 else 2
 
     def __str__(self) -> str:
-        return self.name or "a value"
+        return self.name or UNNAMED
 
     def parts(self) -> tuple[Part, ...]:
         """Its registers, one by one."""

@@ -13,7 +13,7 @@ from wave_backend_asm.select.vectors import elements
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element
 from wave_core.backends.emission.accesses import Piece, by_register, simple
-from wave_core.ir import ACCESS, resolve
+from wave_core.ir import ACCESS
 from wave_core.ops import atomic
 from wave_core.ops.atomic import Atomic
 from wave_core.symbols import total
@@ -59,7 +59,7 @@ add, swap, compare and swap."""
 @lowers(Atomic)
 def update(op: Atomic, emit: Emitter) -> None:
     """One instruction for each register, which gives what the memory held."""
-    memory = emit.memories[resolve(op.memory).ident]
+    memory = emit.memory(op.memory)
     _check(op, emit, memory)
     kind = Kind(element(memory.dtype), emit.registers(op))
     given = [v for v in (op.value, op.expected) if v is not None]

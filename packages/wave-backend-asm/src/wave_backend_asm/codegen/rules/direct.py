@@ -10,7 +10,7 @@ from wave_backend_asm.waits.issued import Groups
 from wave_core.backends import lowers
 from wave_core.backends.emission.accesses import simple
 from wave_core.backends.emission.copies import copied_piece, landing_base
-from wave_core.ir import ACCESS, LANDING, resolve
+from wave_core.ir import ACCESS, LANDING
 from wave_core.ops.memory import GatherToLDS
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
 
     The immediate offset counts in LDS as well, so all is in the address.
     """
-    source = emit.memories[resolve(op.source).ident]
-    target = emit.memories[resolve(op.destination).ident]
+    source = emit.memory(op.source)
+    target = emit.memory(op.destination)
     row, landing = (emit.graph.facts.known(kind, op) for kind in (ACCESS, LANDING))
     bits = row.registers * source.dtype.bits
     if bits not in emit.target.direct_to_lds_bits or source.descriptor is None:

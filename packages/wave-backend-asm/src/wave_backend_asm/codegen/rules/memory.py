@@ -17,7 +17,6 @@ from wave_backend_asm.select.vectors import elements, joined, part_of
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element
 from wave_core.backends.emission.accesses import Piece, pieces
-from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def allocate(op: Allocate, emit: Emitter) -> None:
 @lowers(Read, when=lambda op: type(op) is Read)
 def read(op: Read, emit: Emitter) -> None:
     """Piece by piece, put together."""
-    memory = emit.memories[resolve(op.memory).ident]
+    memory = emit.memory(op.memory)
     found, flags = pieces(op, emit, memory), _flags(op)
     parts = [
         part
@@ -64,7 +63,7 @@ _TRANSPOSED = {16: "ds_read_b64_tr_b16", 8: "ds_read_b64_tr_b8"}
 @lowers(TransposedRead)
 def transposed_read(op: TransposedRead, emit: Emitter) -> None:
     """One instruction: all that a lane fetches lies side by side."""
-    memory = emit.memories[resolve(op.memory).ident]
+    memory = emit.memory(op.memory)
     (piece,) = pieces(op, emit, memory)
     words = Virtual(piece.count * memory.dtype.bits // WORD)
     if memory.dtype.bits not in _TRANSPOSED or words.width != 2:
@@ -83,7 +82,7 @@ def transposed_read(op: TransposedRead, emit: Emitter) -> None:
 @lowers(Write)
 def write(op: Write, emit: Emitter) -> None:
     """Piece by piece."""
-    memory = emit.memories[resolve(op.memory).ident]
+    memory = emit.memory(op.memory)
     found, flags = pieces(op, emit, memory), _flags(op)
     registers = sum(piece.count for piece in found)
     value = emit.value(op.value)
