@@ -6,8 +6,7 @@ import ast
 import linecache
 import re
 from functools import lru_cache
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +30,14 @@ class Span(NamedTuple):
 
 _KEPT = 4096
 """Places in byte code whose span is remembered: a kernel is traced more than once."""
+
+_KEPT_CODES = 64
+"""Functions whose places are all remembered: a kernel has many lines."""
+
+_Position: TypeAlias = "tuple[int | None, int | None, int | None, int | None]"
+"""First and last line, first and last column, as Python tells them."""
+
+_NOWHERE: _Position = (None, None, None, None)
 
 UNKNOWN_SPAN = Span("<unknown>", 0, 0, 0, 0, "")
 
@@ -81,10 +88,17 @@ def decode(code: CodeType, lasti: int) -> Span:
     return _decoded(code, code.co_filename, lasti)
 
 
+@lru_cache(_KEPT_CODES)
+def _positions(code: CodeType, file: str) -> tuple[_Position, ...]:
+    """Where each unit of byte code comes from: to find one, all in front are read."""
+    del file
+    return tuple(code.co_positions())
+
+
 @lru_cache(_KEPT)
 def _decoded(code: CodeType, file: str, lasti: int) -> Span:
-    position = next(islice(code.co_positions(), max(lasti, 0) // 2, None), None)
-    line, end_line, start, end = position or (None, None, None, None)
+    positions, at = _positions(code, file), max(lasti, 0) // 2
+    line, end_line, start, end = positions[at] if at < len(positions) else _NOWHERE
     if line is None:
         line, end_line, start, end = code.co_firstlineno, None, None, None
     last = line if end_line is None else end_line
