@@ -64,6 +64,40 @@ def test_more_memories_than_descriptors_have_room(session, chip, dynamic, turns)
     assert kernel.last_run.reports == ()
 
 
+@pytest.mark.slow
+def test_a_loop_that_is_longer_than_a_jump(session):
+    """Its end is more than 128 KiB behind its beginning."""
+    count = 700
+
+    @tkw.wave(
+        [tkw.WorkgroupConstraint(M, 32, 0), *TILES[1:], tkw.TilingConstraint(K, 1)]
+    )
+    def long(a: KIND, b: KIND):
+        x = tkw.read(a)
+
+        @tkw.iterate(K, init_args=[x])
+        def again(y: tkl.Register[M, N, tkl.f32]):
+            for number in range(count):
+                y = tkw.maximum(-y, y - number) if number % 2 else y - x
+            return y
+
+        tkw.write(again, b)
+
+    sizes = {M: 32, N: 64, K: 2}
+    a, b = torch.randint(-9, 9, (32, 64)).float(), torch.full((32, 64), torch.nan)
+    options = tkw.WaveCompileOptions(
+        subs=sizes, target="gfx942", device="emulator", backend="asm", preset="default",
+    )  # fmt: skip
+    kernel = wave_compile(options, long, session=session)
+    kernel(a, b)
+    want = a
+    for _ in range(sizes[K]):
+        for number in range(count):
+            want = torch.maximum(-want, want - number) if number % 2 else want - a
+    assert torch.equal(b, want)
+    assert kernel.last_run.reports == ()
+
+
 def test_of_too_many_values_the_lines_are_told(session):
     @tkw.wave(TILES)
     def held(a: KIND, b: KIND):

@@ -26,6 +26,7 @@ from wave_backend_asm.machine.instruction import (
     Label,
     Source,
 )
+from wave_backend_asm.machine.islands import within_reach
 from wave_backend_asm.machine.later import later
 from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.ordering import Orders
@@ -116,7 +117,7 @@ def assembled_program(
         text += _marks(stretch.label)
         text += _text(code, added, found, numbers, row)
     files = {number: name for name, number in numbers.items()}
-    return Program(tuple(begins), tuple(text), found, files)
+    return Program(tuple(begins), tuple(within_reach(text)), found, files)
 
 
 @dataclass(frozen=True)
