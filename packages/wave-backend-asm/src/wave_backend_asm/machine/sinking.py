@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeGuard
+from functools import cache
+from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction
@@ -31,45 +32,67 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
         operations: in their order.
         writes: how often each value is written in the whole program.
     """
-    if not any(_may_sink(each, writes) for each in operations):
+    sinks = [_may_sink(each, writes) for each in operations]
+    if not any(sinks):
         return [*operations]
     held: dict[Value, Instruction] = {}
     found: list[Operation] = []
     end = 0
     for at, operation in enumerate(operations):
-        follows = operations[at + 1] if at + 1 < len(operations) else None
         if isinstance(operation, Instruction) and _narrows(operation):
             end = _restored(operations, at)
             for each in operations[at + 1 : end]:
                 # All lanes are on here, and not there.
                 found += [*_needed(each, held), *_overwritten(each, held)]
-        outside = at >= end
-        if outside and _may_sink(operation, writes):
+        if isinstance(operation, Instruction) and sinks[at] and at >= end:
             held[operation.defines[0].value] = operation
             continue
-        wanted = [operation]
-        if follows is not None and _reads_condition(follows):
-            wanted.append(follows)  # nothing may come between the two
-        if any(map(_jumps, wanted)):
-            # What is made behind a jump is not there where it leads to.
-            found += _released([*held.values()], held)
-        if not _reads_condition(operation):
-            for each in wanted:
-                found += _needed(each, held)
-                found += _endangered(each, held, within=at <= end)
+        if held:
+            found += _wanted(operations, at, held, within=at <= end)
         found.append(operation)
     return [*found, *_released([*held.values()], held)]
 
 
-def _may_sink(operation: Operation, writes: Counter[Value]) -> TypeGuard[Instruction]:
+def _wanted(
+    operations: Sequence[Operation], at: int, held: dict[Value, Instruction], *,
+    within: bool,
+) -> list[Instruction]:  # fmt: skip
+    """What has to come in front of one of the operations, no longer held.
+
+    Args:
+        operations: in their order.
+        at: the number of the one.
+        held: instructions that may come later.
+        within: fewer lanes run it.
+    """
+    operation, *follows = operations[at : at + 2]
+    wanted = [operation]
+    if follows and _reads_condition(follows[0]):
+        wanted += follows  # nothing may come between the two
+    found: list[Instruction] = []
+    if any(map(_jumps, wanted)):
+        # What is made behind a jump is not there where it leads to.
+        found += _released([*held.values()], held)
+    if not _reads_condition(operation):
+        for each in wanted:
+            found += _needed(each, held)
+            found += _endangered(each, held, within=within)
+    return found
+
+
+def _may_sink(operation: Operation, writes: Counter[Value]) -> bool:
     """It makes a mask of operands alone."""
-    if not isinstance(operation, Instruction):
+    if not isinstance(operation, Instruction) or not _makes_mask(operation.name):
         return False
-    makes = operation.name.startswith("v_cmp_") or operation.name in _LOGIC
-    if not makes or len(operation.defines) != 1 or "exec" in operation.operands:
+    if len(operation.defines) != 1 or "exec" in operation.operands:
         return False
     (result,) = operation.defines
     return result.value.files == SCALARS and writes[result.value] == 1
+
+
+@cache
+def _makes_mask(name: str) -> bool:
+    return name.startswith("v_cmp_") or name in _LOGIC
 
 
 def _reads_condition(operation: Operation) -> bool:

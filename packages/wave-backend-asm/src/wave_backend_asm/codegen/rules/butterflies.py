@@ -50,10 +50,10 @@ def is_step(op: Op) -> bool:
     """Whether an op joins what a lane has and what its partner has."""
     if not isinstance(op, Add | Maximum | Minimum):
         return False
-    own, other = map(resolve, op.operands)
+    other = resolve(op.rhs)
     if not isinstance(other, Shuffle) or other.mode != "xor":
         return False
-    return other.offset < other.width and resolve(other.value) is own
+    return other.offset < other.width and resolve(other.value) is resolve(op.lhs)
 
 
 @lowers(Add, Maximum, Minimum, when=is_step, benefit=2)
@@ -85,8 +85,18 @@ def _is_widened(dtype: DType) -> bool:
     return dtype.is_float and dtype.bits < WORD
 
 
+_OWN, _OTHER = 0, 1
+"""The operands of a step: what a lane has, and what its partner has."""
+
+
+def _own(step: Op) -> Op:
+    """What a lane has."""
+    return resolve(step.slot_value(_OWN))
+
+
 def _moved(step: Op) -> Shuffle:
-    moved = resolve(step.operands[1])
+    """What brings a lane what its partner has."""
+    moved = resolve(step.slot_value(_OTHER))
     assert isinstance(moved, Shuffle), "a step of a butterfly"
     return moved
 
@@ -109,7 +119,7 @@ def _is_last(step: Op) -> bool:
     if moved.offset != 2 * _ROW or not is_step(front) or _moved(front).offset != _ROW:
         return False
     readers = {id(user) for user in front.users}
-    return readers == {id(step), id(moved)} and _is_alike(resolve(front.operands[0]))
+    return readers == {id(step), id(moved)} and _is_alike(_own(front))
 
 
 def _is_alike(op: Op) -> bool:
@@ -121,7 +131,7 @@ def _is_alike(op: Op) -> bool:
     flips = {0}
     while is_step(op):
         flips |= {each ^ _moved(op).offset for each in flips}
-        op = resolve(op.operands[0])
+        op = _own(op)
     return flips >= {*range(_ROW)}
 
 
