@@ -8,7 +8,8 @@ import pytest
 
 from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.liveness import Flow
-from wave_backend_asm.allocate.pressure import NoRoomError
+from wave_backend_asm.allocate.pressure import NoRoomError, Peak
+from wave_backend_asm.allocate.registers import Allocation
 from wave_backend_asm.code import Block
 from wave_backend_asm.machine import program
 from wave_backend_asm.machine.effects import effects_of
@@ -197,29 +198,62 @@ def test_registers_of_waves_that_lds_keeps_away_are_free():
     assert made.allocation.vectors <= Budget.of_waves(2).vector
 
 
-def test_a_little_less_room_is_tried_before_much_less(monkeypatch):
-    """Tuples leave holes; an order for three quarters of the registers hides less."""
-    asked, refused = [], []
-    within, allocate = Listing.within, program.allocate
+def refusal(live):
+    """An order with so many vector registers live."""
+    error = NoRoomError.__new__(NoRoomError)
+    error.peak = Peak(live, 0, 0, "")
+    return error
 
-    def without_room(blocks, *rest):
-        if len(refused) < 3:
-            refused.append(blocks)
-            raise NoRoomError(*[None] * 2)
-        return allocate(blocks, *rest)
 
-    monkeypatch.setattr(NoRoomError, "__init__", lambda *_: None)
-    monkeypatch.setattr(program, "allocate", without_room)
+def rooms_asked_for(monkeypatch):
+    """What orders may use, as they are asked for."""
+    asked, within = [], Listing.within
     monkeypatch.setattr(
         Listing,
         "within",
         lambda own, given, spare: asked.append(given) or within(own, given, spare),
     )
+    return asked
+
+
+def test_a_little_less_room_is_tried_before_much_less(monkeypatch):
+    """Tuples leave holes; an order for three quarters of the registers hides less."""
+    refused, allocate = [], program.allocate
+
+    def without_room(blocks, *rest):
+        if len(refused) < 3:
+            refused.append(blocks)
+            raise refusal(0)
+        return allocate(blocks, *rest)
+
+    asked = rooms_asked_for(monkeypatch)
+    monkeypatch.setattr(program, "allocate", without_room)
     made = assembled_program(
         [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1, 2), {}
     )
     assert [*dict.fromkeys(row.vectors for row in asked)] == [240, 224, 205, 192]
     assert made.allocation.vectors <= 192
+
+
+def test_no_less_room_is_tried_than_the_given_order_has(monkeypatch):
+    """It has no more live than any: where it needs more, so do those for less."""
+    found, allocate = [], program.allocate
+
+    def without_room(blocks, budget, used, spread, most=None):
+        found.append(most)
+        if len(found) == 1:
+            raise refusal(most + 1)
+        given = len(found) == 2
+        many = Allocation({}, {"v": 256, "a": 8})
+        return many if given else allocate(blocks, budget, used, spread, most)
+
+    asked = rooms_asked_for(monkeypatch)
+    monkeypatch.setattr(program, "allocate", without_room)
+    assembled_program(
+        [*BEFORE, *many_loads(40), say("s_endpgm")], "gfx942", Budget.of_waves(1, 2), {}
+    )
+    assert found == [256, None, 512]
+    assert [*dict.fromkeys(row.vectors for row in asked)] == [240, 480]
 
 
 @pytest.mark.parametrize("vectors", [8, 16, 32])

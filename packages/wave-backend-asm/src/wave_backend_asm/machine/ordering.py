@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import accumulate, chain, groupby
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -109,7 +109,9 @@ class Orders:
         fewer = self._budget.room(self._budget.waves(self.alike) - 1)
         if not any(row.lacks(limits) for rows in blocks for row in rows):
             return [self.alike]
-        gains = self._speed(blocks, fewer) > _GAIN * self._speed(blocks, self.alike)
+        wanted = _GAIN * self._speed(blocks, self.alike)
+        # No waves are executed faster than all of it is issued.
+        gains = wanted * self._issued < 1 and self._speed(blocks, fewer) > wanted
         return [fewer, self.alike] if gains else [self.alike]
 
     def _speed(self, blocks: Sequence[Sequence[_Row]], most: int) -> float:
@@ -118,12 +120,18 @@ class Orders:
         They wait for memory beside each other, and issue one after the other.
         """
         limits, waves = self._limits(_PARTS[0], most), self._budget.waves(most)
-        alone = issued = 0
-        for block, rows in zip(self._flow.blocks, blocks, strict=True):
-            times = _TURNS**block.depth
-            alone += times * sum(row.cycles(limits) for row in rows)
-            issued += times * _ISSUE * len(block.operations)
-        return waves / max(alone, waves * issued, 1)
+        alone = sum(
+            _TURNS**block.depth * sum(row.cycles(limits) for row in rows)
+            for block, rows in zip(self._flow.blocks, blocks, strict=True)
+        )
+        return waves / max(alone, waves * self._issued, 1)
+
+    @cached_property
+    def _issued(self) -> int:
+        """Cycles in which a wave issues all of the program."""
+        return _ISSUE * sum(
+            _TURNS**block.depth * len(block.operations) for block in self._flow.blocks
+        )
 
     def _limits(self, part: int, most: int) -> Limits:
         """What an order may use that leaves a part of the registers free.

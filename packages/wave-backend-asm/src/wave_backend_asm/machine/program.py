@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.liveness import Flow
@@ -196,18 +197,50 @@ def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
     the registers that it takes.
     """
     orders = Orders(draft.code, draft.flow, chip, budget, draft.webs)
-    better = _better(draft, orders, budget)
+    given = _Given(draft, budget)
+    better = _better(draft, orders, budget, given)
     if better is not None:
         return better
-    found = allocate(draft.blocks, budget, draft.fixed, draft.spread)
+    found = given.allocation
     if found.vectors > orders.alike:
         orders.alike = budget.beside(found.vectors)
-        better = _better(draft, orders, budget)
+        better = _better(draft, orders, budget, given)
     return better or _Placed(draft.stretches, draft.blocks, found)
 
 
-def _better(draft: _Draft, orders: Orders, budget: Budget) -> _Placed | None:
-    """The first order that fits; ``None`` where none does."""
+@dataclass
+class _Given:
+    """The order that was given."""
+
+    draft: _Draft
+    budget: Budget
+
+    @cached_property
+    def allocation(self) -> Allocation:
+        """Its registers.
+
+        Raises:
+            NoRoomError: there are too few.
+        """
+        draft = self.draft
+        return allocate(draft.blocks, self.budget, draft.fixed, draft.spread)
+
+    def needs_more(self, most: int) -> bool:
+        """Whether it has registers, and more than these."""
+        try:
+            return self.allocation.vectors > most
+        except NoRoomError:
+            return False
+
+
+def _better(
+    draft: _Draft, orders: Orders, budget: Budget, given: _Given
+) -> _Placed | None:
+    """The first order that fits; ``None`` where none does.
+
+    Where one has too many live, and the one that was given needs more as well, which
+    has no more live than any, the others are not tried.
+    """
     used, spread = draft.fixed, draft.spread
     for better, most in orders.tries():
         pairs = zip(draft.stretches, better, strict=True)
@@ -215,7 +248,9 @@ def _better(draft: _Draft, orders: Orders, budget: Budget) -> _Placed | None:
         moved = _blocks(changed)
         try:
             found = allocate(moved, budget, used, spread, most)
-        except NoRoomError:
+        except NoRoomError as error:
+            if error.peak.vectors > most == orders.alike and given.needs_more(most):
+                return None
             continue
         if found.vectors <= most:
             return _Placed(changed, moved, found)
