@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from barrier_programs import Loop, Small, Touch, build, launches, races, random_small
 
-from wave_core.ir import region_of, verify
+from wave_core.ir import erase, region_of, verify
 from wave_core.ops.base import Op, operand
 from wave_core.ops.traits import Effect, EffectKind
 from wave_core.passes import PassContext
@@ -61,7 +61,7 @@ def test_without_a_wait_there_is_a_race():
     program = Small(2, 2, (OWN, OTHER, OTHER, NEXT))
     graph = placed(program)
     (wait,) = [op for op in graph.walk() if op.op_name == WAIT]
-    region_of(wait).storage.erase_node(wait.node)
+    erase(wait)
     assert races(graph, program, {}, SPLIT)
 
 
@@ -84,7 +84,7 @@ def with_copy(*body):
     graph = build(Small(2, 2, body))
     write = next(op for op in graph.walk() if op.op_name == "write")
     region_of(write).insert_before(write, LateCopy(write.memory))
-    region_of(write).storage.erase_node(write.node)
+    erase(write)
     PlaceMinimalBarriers().apply(graph, PassContext(WHOLE))
     return graph
 

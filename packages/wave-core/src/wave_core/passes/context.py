@@ -13,7 +13,7 @@ from wave_core.passes.fact import Analysis
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Set as AbstractSet
 
-    from wave_core.analysis.dependences.derive import Dependences
+    from wave_core.analysis.dependences.derive import Dependences, Meetings
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.backends.lowering import AnyLowering
     from wave_core.ir.graph import Graph
@@ -52,12 +52,14 @@ class Remembered(Generic[T]):
 class AnalysisCache:
     """The latest answers of analyses, each for the state of the graph it was made of.
 
-    Geometry follows from constraints and bound symbols alone; the others are true of
-    one version of a graph, and of later ones where the pass in between says so.
+    Geometry follows from constraints and bound symbols alone, and meetings from it; the
+    others are true of one version of a graph, and of later ones where the pass in
+    between says so.
     """
 
     def __init__(self) -> None:
         self.geometry = Remembered[Geometry]()
+        self.meetings = Remembered["Meetings"]()
         self.dependences = Remembered["Dependences"]()
         self.region_facts = Remembered["RegionFacts"]()
 
@@ -127,8 +129,15 @@ class PassContext:
         return self.analyses.dependences.get(
             graph,
             (graph.version, self.target),
-            lambda: Dependences(graph, self.geometry(graph)),
+            lambda: Dependences(graph, self.geometry(graph), self._meetings(graph)),
         )
+
+    def _meetings(self, graph: Graph) -> Meetings:
+        """Which threads of ``graph`` meet, as far as its geometry alone says."""
+        from wave_core.analysis.dependences.derive import Meetings  # noqa: PLC0415
+
+        geometry = self.geometry(graph)
+        return self.analyses.meetings.get(graph, geometry, lambda: Meetings(geometry))
 
     def region_facts(self, graph: Graph) -> RegionFacts:
         """Facts in each region of ``graph`` as it is now."""

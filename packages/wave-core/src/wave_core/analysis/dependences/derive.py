@@ -20,6 +20,7 @@ from wave_core.analysis.dependences.footprint import (
     Columns,
     Footprint,
     Footprints,
+    Patterns,
 )
 from wave_core.analysis.dependences.storage import AddressRange, address_range
 from wave_core.analysis.loops import (
@@ -77,25 +78,45 @@ class Reach:
 NOWHERE = Reach()
 
 
+class Meetings:
+    """What pairs of patterns of threads have in common.
+
+    That is the same however a graph changes, as long as its geometry does not.
+
+    Attributes:
+        patterns: The patterns.
+        known: Which threads meet, by the two patterns and how far apart they lie.
+    """
+
+    def __init__(self, geometry: Geometry) -> None:
+        """Of the threads of ``geometry``; nothing is known."""
+        self.patterns = Patterns(geometry)
+        self.known: dict[object, Reach] = {}
+
+
 class Dependences:
     """Answers which threads of two accesses meet; remembers answers."""
 
-    def __init__(self, graph: Graph, geometry: Geometry) -> None:
-        """Answer for ``graph`` as it is now; ``geometry`` is its own."""
+    def __init__(
+        self, graph: Graph, geometry: Geometry, meetings: Meetings | None = None
+    ) -> None:
+        """Answer for ``graph`` as it is now; ``geometry`` is its own.
+
+        ``meetings`` are what others have found by the same geometry.
+        """
         self.geometry = geometry
         self._graph = graph
-        self._footprints = Footprints(graph, self.geometry)
+        self._meetings = meetings or Meetings(geometry)
+        self._footprints = Footprints(graph, self._meetings.patterns)
         self._loops: dict[Region, tuple[Iterate, ...]] = {}
         self._shifted: dict[object, tuple[Expr, ...]] = {}
         self._places: dict[SharedAccess, int] = {}
         self._numbers: dict[Hashable, int] = {}
         self._answers: dict[object, Reach] = {}
-        self._met: dict[object, Reach] = {}
-        self._patterns: dict[tuple[int, int, int], Columns] = {}
         self._periods: dict[tuple[Expr, Expr | None], int | None] = {}
         self._ranges: dict[Allocate, AddressRange | None] = {}
         self._facts: Facts | None = None
-        waves = self._footprints.wave_count
+        waves = self._meetings.patterns.wave_count
         self._unknown = Reach(lane=True, wave=True, group=waves > 1)
 
     def footprint(self, access: SharedAccess) -> Footprint:
@@ -275,9 +296,10 @@ class Dependences:
             second.unit,
             second.low + shift.constant_value - first.low,
         )
-        found = self._met.get(key)
+        known = self._meetings.known
+        found = known.get(key)
         if found is None:
-            found = self._met[key] = self._meeting(first, second, shift.constant_value)
+            found = known[key] = self._meeting(first, second, shift.constant_value)
         return found
 
     def _meeting(self, first: Footprint, second: Footprint, shift: int) -> Reach:
@@ -300,9 +322,10 @@ class Dependences:
     def _columns(self, footprint: Footprint, unit: int) -> Columns:
         """Those of a pattern, which many footprints share."""
         key = id(footprint.owners), footprint.unit, unit
-        found = self._patterns.get(key)
+        columns = self._meetings.patterns.columns
+        found = columns.get(key)
         if found is None:
-            found = self._patterns[key] = Columns.of(footprint, unit)
+            found = columns[key] = Columns.of(footprint, unit)
         return found
 
     def _apart(self, first: Footprint, second: Footprint, shift: Expr) -> bool:

@@ -111,24 +111,100 @@ class Columns(NamedTuple):
         return bool((both & differ).any()), bool((self.waves & other.waves).any())
 
 
-class Footprints:
-    """Footprints of the accesses of one graph; patterns that recur are shared."""
+class Patterns:
+    """Who touches what by the numbers of threads alone.
 
-    def __init__(self, graph: Graph, geometry: Geometry) -> None:
-        """Look at the waves of ``geometry``."""
-        self._graph = graph
-        self._waves = tuple(geometry.waves)
+    That is the same however a graph changes, as long as its geometry does not.
+
+    Attributes:
+        waves: Waves on each axis.
+        columns: Columns of owners, by the `id` of these, which stay as long as this
+            does, their unit, and a unit that divides it.
+    """
+
+    def __init__(self, geometry: Geometry) -> None:
+        """The waves of ``geometry``; nothing is known."""
+        self.waves = tuple(geometry.waves)
+        self.columns: dict[tuple[int, int, int], Columns] = {}
         self._lanes = geometry.lanes
-        self._unsteady = {s for op in graph.walk() for s in symbols_set_by(op)}
-        self._local = {LANE, REGISTER, *map(wave_symbol, range(len(self._waves)))}
-        self._uniformity = Uniformity(graph)
-        self._known: dict[tuple[Op, Allocate], Footprint] = {}
-        self._patterns: dict[object, tuple[int, Owners]] = {}
+        self._known: dict[object, tuple[int, Owners]] = {}
+        self._unknown: dict[int, Owners] = {}
 
     @property
     def wave_count(self) -> int:
         """Waves of a workgroup."""
-        return prod(self._waves)
+        return prod(self.waves)
+
+    def owners(
+        self,
+        offset: Expr,
+        registers: int,
+        conditions: tuple[Expr, ...],
+        *,
+        together: bool,
+    ) -> tuple[int, Owners]:
+        """The least place that is touched, and who touches each place from there on.
+
+        Args:
+            offset: What threads add to the place of an access.
+            registers: Elements of each lane.
+            conditions: What decides which of them are touched.
+            together: Whether a wave touches all of them as one.
+        """
+        key = (offset, registers, conditions, together)
+        found = self._known.get(key)
+        if found is None:
+            low, owners = self._found(offset, registers, conditions)
+            if together:
+                owners[owners != NOBODY] = SEVERAL
+            found = self._known[key] = low, owners
+        return found
+
+    def anyone(self, count: int) -> Owners:
+        """So many places, each of which any thread may touch."""
+        if count not in self._unknown:
+            owners = np.full((self.wave_count, count), SEVERAL, np.int16)
+            self._unknown[count] = owners
+        return self._unknown[count]
+
+    def _found(
+        self, offset: Expr, registers: int, conditions: tuple[Expr, ...]
+    ) -> tuple[int, Owners]:
+        env = self._environment(registers)
+        full = (self.wave_count, self._lanes, registers)
+        places = np.broadcast_to(np.asarray(evaluate(offset, env)), full)
+        wave, lane, _ = np.indices(full, np.int16, sparse=True)
+        wave, lane = np.broadcast_to(wave, full), np.broadcast_to(lane, full)
+        if conditions:
+            chosen = np.ones(full, np.bool_)
+            for condition in conditions:
+                chosen &= np.asarray(evaluate(condition, env)) != 0
+            places, wave, lane = places[chosen], wave[chosen], lane[chosen]
+        return _by_column(places.ravel(), wave.ravel(), lane.ravel(), full[0])
+
+    def _environment(self, registers: int) -> dict[Expr, Any]:
+        env: dict[Expr, Any] = {
+            LANE: np.arange(self._lanes).reshape(1, -1, 1),
+            REGISTER: np.arange(registers).reshape(1, 1, -1),
+        }
+        wave = np.arange(self.wave_count).reshape(-1, 1, 1)
+        for axis, count in enumerate(self.waves):
+            env[wave_symbol(axis)] = wave % count
+            wave = wave // count
+        return env
+
+
+class Footprints:
+    """Footprints of the accesses of one graph; patterns that recur are shared."""
+
+    def __init__(self, graph: Graph, patterns: Patterns) -> None:
+        """Look at the waves of ``patterns``."""
+        self._graph = graph
+        self._made = patterns
+        self._unsteady = {s for op in graph.walk() for s in symbols_set_by(op)}
+        self._local = {LANE, REGISTER, *map(wave_symbol, range(len(patterns.waves)))}
+        self._uniformity = Uniformity(graph)
+        self._known: dict[tuple[Op, Allocate], Footprint] = {}
 
     def of(self, access: SharedAccess) -> Footprint:
         """Bytes that ``access`` may touch, relative to its memory."""
@@ -154,7 +230,7 @@ class Footprints:
         conditions, exact = self._conditions(access, row)
         # A matrix unit reads for the whole wave.
         together = isinstance(access.op, Mma)
-        low, owners = self._pattern(
+        low, owners = self._made.owners(
             pattern, row.registers, conditions, together=together
         )
         return Footprint(base * size, start + (first + low) * size, size, owners, exact)
@@ -173,7 +249,7 @@ class Footprints:
 
     def _anywhere(self, access: SharedAccess, start: int, size: int) -> Footprint:
         count = static_bytes(access.buffer, self._graph.bindings) // size
-        owners = np.full((self.wave_count, max(count, 1)), SEVERAL, np.int16)
+        owners = self._made.anyone(max(count, 1))
         return Footprint(constant(0), start, size, owners, exact=False)
 
     def _split(self, memory: MemoryType, row: Access) -> tuple[int, Expr, Expr] | None:
@@ -226,49 +302,6 @@ class Footprints:
         """Whether all waves agree on a condition around an access."""
         symbols = condition.free_symbols
         return symbols.isdisjoint(self._local) and self._steady(symbols)
-
-    def _pattern(
-        self,
-        offset: Expr,
-        registers: int,
-        conditions: tuple[Expr, ...],
-        *,
-        together: bool,
-    ) -> tuple[int, Owners]:
-        key = (offset, registers, conditions, together)
-        found = self._patterns.get(key)
-        if found is None:
-            low, owners = self._owners(offset, registers, conditions)
-            if together:
-                owners[owners != NOBODY] = SEVERAL
-            found = self._patterns[key] = low, owners
-        return found
-
-    def _owners(
-        self, offset: Expr, registers: int, conditions: tuple[Expr, ...]
-    ) -> tuple[int, Owners]:
-        env = self._environment(registers)
-        full = (self.wave_count, self._lanes, registers)
-        places = np.broadcast_to(np.asarray(evaluate(offset, env)), full)
-        wave, lane, _ = np.indices(full, np.int16, sparse=True)
-        wave, lane = np.broadcast_to(wave, full), np.broadcast_to(lane, full)
-        if conditions:
-            chosen = np.ones(full, np.bool_)
-            for condition in conditions:
-                chosen &= np.asarray(evaluate(condition, env)) != 0
-            places, wave, lane = places[chosen], wave[chosen], lane[chosen]
-        return _by_column(places.ravel(), wave.ravel(), lane.ravel(), full[0])
-
-    def _environment(self, registers: int) -> dict[Expr, Any]:
-        env: dict[Expr, Any] = {
-            LANE: np.arange(self._lanes).reshape(1, -1, 1),
-            REGISTER: np.arange(registers).reshape(1, 1, -1),
-        }
-        wave = np.arange(self.wave_count).reshape(-1, 1, 1)
-        for axis, count in enumerate(self._waves):
-            env[wave_symbol(axis)] = wave % count
-            wave = wave // count
-        return env
 
 
 def _by_column(
