@@ -481,6 +481,26 @@ def test_integers_divide_as_the_simulator_does(session, divisor):
     same_bits(session, kernel, (a, b), "gfx942")
 
 
+SPANS = {"words": 31, "halves": 15, "some wider": 40, "wide": 62}
+"""Bits of dividends; divisors have some of them."""
+
+
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("divisor", [None, 10, 2**33 + 1])
+def test_integers_of_64_bits_divide_as_the_simulator_does(session, span, divisor):
+    """By words where those of a wave are, and by bits where one is not."""
+
+    def join(a, b):
+        by = b if divisor is None else tkl.Register[M, N, tkl.i64](divisor)
+        return (a // by) ^ (a % by)
+
+    most = 2 ** SPANS[span]
+    a, b = torch.randint(-most, most, (3, 70)), torch.randint(1, most, (3, 70))
+    b >>= torch.randint(0, SPANS[span], (3, 70))
+    b = b.clamp(min=1) * torch.tensor([1, -1]).repeat(35)
+    same_bits(session, joined(tkl.i64, join), (a, b), "gfx942")
+
+
 CURVES = {
     "exp2": (tkw.exp2, torch.exp2),
     "exp": (tkw.exp, torch.exp),
