@@ -14,6 +14,7 @@ from wave_backend_asm.allocate.webs import webs_of
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.addends import added_to_others
+from wave_backend_asm.machine.again import without_again
 from wave_backend_asm.machine.ahead import ahead
 from wave_backend_asm.machine.branches import behind_branches
 from wave_backend_asm.machine.chips import CHIPS, Chip
@@ -95,7 +96,7 @@ def assembled_program(
         NoRoomError: values do not fit the registers.
     """
     row = CHIPS[chip]
-    wanted = neighbours_together(without_unread(lines))
+    wanted = without_again(neighbours_together(without_unread(lines)))
     told = from_other_lanes(taken(wanted))
     joined = in_place(fused(told, literals=row.literals), fixed.keys())
     moved = behind_branches(forwarded(joined, fixed.keys()))
