@@ -57,6 +57,8 @@ def buffer_address(
     name = emit.indices.wrapped(lane)
     word = emit.b.words(name)[0]
     if piece.mask is not None:
+        assert memory.descriptor is not None, "a buffer"
+        emit.bounded.add(memory.descriptor.value)
         level = max(emit.indices.level(piece.mask), emit.indices.level(lane))
         truth = emit.indices.truth(piece.mask)
         test = emit.b.words(truth)[0]

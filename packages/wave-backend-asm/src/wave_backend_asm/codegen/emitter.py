@@ -67,6 +67,7 @@ class Emitter(Emission):
         loaded_scalars: whether one has been.
         keeps_descriptors: whether those of parameters lie in registers all the time,
             and are not made where they are used.
+        bounded: descriptors that keep masked lanes away from what is beyond a buffer.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Emitter(Emission):
         self.loads_scalars, self.loaded_scalars = True, False
         self.keeps_descriptors = True
         self.memories: dict[int, Memory] = {}
+        self.bounded: set[Value] = set()
         self.starts = starts_in_lds(graph)
         self.buffers = names_in_lds(graph, self.starts)
         self.copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
@@ -124,6 +126,12 @@ class Emitter(Emission):
         """Load words of the kernel's arguments, from a byte on."""
         name = "s_load_dword" if words == 1 else f"s_load_dwordx{words}"
         self.b.say(name, (result,), (self._arguments.all, offset))
+
+    @property
+    def unbounded(self) -> set[Value]:
+        """Descriptors of buffers of which no lane asks for what is beyond."""
+        found = {each.descriptor for each in self.memories.values()}
+        return {each.value for each in found if each is not None} - self.bounded
 
     def preloaded(self, first: int, count: int) -> tuple[Part, ...]:
         """Words of the arguments that a wave starts with; none where one is not."""

@@ -18,6 +18,7 @@ from wave_backend_asm.codegen.memories import (
     steady_memories,
 )
 from wave_backend_asm.machine.instruction import Source
+from wave_backend_asm.machine.plain_addresses import by_addresses
 from wave_backend_asm.machine.program import assembled_program
 from wave_core.analysis.capacity import rounded_lds_bytes
 from wave_core.analysis.effects import written_memories
@@ -206,8 +207,9 @@ class Beginning:
             Budget.of_waves(least, least if most is None else most),
             sharing=geometry.waves_per_workgroup,
         )
+        lines = by_addresses(emit.b.blocks[0].lines, emit.unbounded)
         program = assembled_program(
-            emit.b.blocks[0].lines, target.name, budget, emit.fixed,
+            lines, target.name, budget, emit.fixed,
             Source.of(graph.location),
         )  # fmt: skip
         arguments = (Argument(pointer=True),) * len(bindings)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wave_backend_asm.machine.program import Line
 
 _MOVED = re.compile(
-    r"buffer_(load|store)_dword(x\d)?"
+    r"(buffer|global)_(load|store)_dword(x\d)?"
     r"|ds_(read|write)_b(32|64|128)|ds_read_b64_tr_b(8|16)"
 )
 """Accesses whose data may be in AGPRs."""

@@ -32,8 +32,9 @@ _PARTS = (16, 8, 5, 4)
 """The parts of the registers that are left free, one try after the other."""
 
 
-_MORE = 8
-"""Registers of the wave beyond those of the order that was given."""
+_MORE, _FREE = 8, 32
+"""Registers of the wave beyond those of the order that was given, and those that an
+order may take anyway."""
 
 
 _GAIN = 1.5
@@ -136,13 +137,14 @@ class Orders:
     def _limits(self, part: int, most: int) -> Limits:
         """What an order may use that leaves a part of the registers free.
 
-        It has a few scalars more than the order that was given: masks of lanes, one
-        of which waits for the states in front of who reads it while others are made.
+        It has a few scalars more than the order that was given, and some where that
+        has few: masks of lanes, one of which waits for the states in front of who
+        reads it while others are made.
         """
         lanes, vectors = (
             count - count // part for count in (self._budget.limit("v"), most)
         )
-        scalars = min(self._scalars + _MORE, self._budget.scalar)
+        scalars = min(max(self._scalars + _MORE, _FREE), self._budget.scalar)
         return Limits(scalars, min(lanes, vectors), vectors)
 
 

@@ -79,5 +79,5 @@ def _only_computes(name: str, modifiers: str) -> bool:
     form = form_of(name)
     if form.unit in ("valu", "mfma"):
         return not form.writes
-    plain = name.startswith(("ds_read", "buffer_load", "s_buffer_load"))
+    plain = name.startswith(("ds_read", "buffer_load", "global_load", "s_buffer_load"))
     return plain and not modifiers.endswith(" lds") and "sc1" not in modifiers
