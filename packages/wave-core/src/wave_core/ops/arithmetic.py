@@ -16,6 +16,7 @@ from wave_core.diagnostics import user_error
 from wave_core.ops import rules
 from wave_core.ops.base import attribute
 from wave_core.ops.elementwise import Binary, Unary
+from wave_core.ops.extremes import MAXIMUM, MINIMUM
 
 if TYPE_CHECKING:
     from wave_core.types import RegisterType
@@ -135,11 +136,21 @@ class Shr(Binary, name="shr"):
 
 
 class Maximum(Binary, name="maximum"):
-    """The larger element; NaN if either is NaN. Dtypes: numbers."""
+    """The larger element; NaN if either is NaN, and 0 is above -0. Dtypes: numbers."""
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """As IEEE 754-2019 has it."""
+        del np
+        return MAXIMUM(*arrays)
 
 
 class Minimum(Binary, name="minimum"):
-    """The smaller element; NaN if either is NaN. Dtypes: numbers."""
+    """The smaller element; NaN if either is NaN, and -0 is below 0. Dtypes: numbers."""
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """As IEEE 754-2019 has it."""
+        del np
+        return MINIMUM(*arrays)
 
 
 class Atan2(Binary, name="atan2"):

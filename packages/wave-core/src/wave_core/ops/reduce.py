@@ -9,6 +9,7 @@ from wave_core.diagnostics import user_error
 from wave_core.ops import rules
 from wave_core.ops.base import Op, attribute, operand, optional, variadic
 from wave_core.ops.elementwise import compute_dtype, convert
+from wave_core.ops.extremes import MAXIMUM, MINIMUM
 from wave_core.ops.shape import align
 from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from wave_core.types import DType
 
 KINDS = ("sum", "max", "min")
-_NUMPY = {"sum": "add", "max": "maximum", "min": "minimum"}
+_EXTREMES = {"max": MAXIMUM, "min": MINIMUM}
 
 SHUFFLE_MODES = ("xor", "up", "down", "idx")
 
@@ -46,8 +47,8 @@ class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
 
     Several sources of one type are combined with each other as well, and ``init``
     on top. Elements at or beyond the extent of ``dim`` take no part. NaN wins in
-    max and min. The result is that of the workgroup's tile: waves that share it
-    along ``dim`` combine theirs, whether or not ``block`` says so.
+    max and min, and 0 is above -0. The result is that of the workgroup's tile: waves
+    that share it along ``dim`` combine theirs, whether or not ``block`` says so.
 
     Shapes: the dims of the source but ``dim``. Dtypes: that of the sources; narrow
     floats add up in f32 and round once. Raises: WV0204, WV0205, WV0214 for a
@@ -106,7 +107,7 @@ class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
         """The sources along their axis of ``dim``, then ``init``."""
         import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
 
-        combine = getattr(np, _NUMPY[self.kind])
+        combine = _EXTREMES.get(self.kind, np.add)
         wide = compute_dtype(self.register_type.dtype)
         arrays = [convert(array, wide) for array in operands]
         with np.errstate(all="ignore"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wave_core.ir.facts import PLACEMENT
 from wave_core.ops.elementwise import compute_dtype, convert
+from wave_core.ops.extremes import MAXIMUM, MINIMUM, Extreme
 from wave_sim_cpu.lanes.value import Poison, Value, join, spread
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from wave_sim_cpu.lanes.program import Program, Step
     from wave_sim_cpu.launch import Units
 
-COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+Combine: TypeAlias = np.ufunc | Extreme
+
+COMBINE: dict[str, Combine] = {"sum": np.add, "max": MAXIMUM, "min": MINIMUM}
 
 
 class _Fold:
@@ -32,7 +35,7 @@ class _Fold:
         self._digits = source.lane_digits(dim) if dim in source.dims else ()
         self._wave_axis = program.geometry.split_among_waves(dim)
 
-    def __call__(self, data: Array, combine: np.ufunc, units: Units) -> Array:
+    def __call__(self, data: Array, combine: Combine, units: Units) -> Array:
         """``[units, lanes, registers]`` of the source to those of the result."""
         parts = [
             combine.reduce(data[..., group], axis=2, keepdims=True)
@@ -63,7 +66,7 @@ def register_groups(source: Layout, result: Layout) -> list[list[int]]:
     return [[r for r, key in enumerate(have) if key == k] for k in keys(result)]
 
 
-def _over_lanes(data: Array, combine: np.ufunc, digit: Digit) -> Array:
+def _over_lanes(data: Array, combine: Combine, digit: Digit) -> Array:
     """Combine the lanes that differ in one digit; each of them gets the result."""
     units, lanes, registers = data.shape
     apart = data.reshape(units, -1, digit.mod, digit.div, registers)
@@ -71,7 +74,7 @@ def _over_lanes(data: Array, combine: np.ufunc, digit: Digit) -> Array:
     return np.broadcast_to(joined, apart.shape).reshape(units, lanes, registers)
 
 
-def across_waves(data: Array, combine: np.ufunc, units: Units, axis: int) -> Array:
+def across_waves(data: Array, combine: Combine, units: Units, axis: int) -> Array:
     """Combine the waves of a workgroup along one axis; each gets the result.
 
     Shapes: the first axis of ``data`` is that of the units.

@@ -16,7 +16,7 @@ from wave_core.ops.reduce import Reduce, Shuffle, identity_value
 from wave_core.symbols import Expr, as_expr
 from wave_core.types import DTYPES, DType
 from wave_sim_cpu import codes
-from wave_sim_cpu.lanes.reductions import COMBINE, across_waves
+from wave_sim_cpu.lanes.reductions import COMBINE, Combine, across_waves
 from wave_sim_cpu.logical.memory_rules import shape_of
 from wave_sim_cpu.logical.state import Dims, State, aligned, spread
 
@@ -167,7 +167,7 @@ def reduce(op: Reduce, state: State) -> None:
 
 
 def _reduced(
-    op: Reduce, source: Op, combine: np.ufunc, start: Array, state: State
+    op: Reduce, source: Op, combine: Combine, start: Array, state: State
 ) -> Array:
     own = shape_of(source)
     axis = 1 + own.index(op.dim)
@@ -183,7 +183,7 @@ def _reduced(
     return aligned(found, rest, shape_of(op))
 
 
-def _across_waves(op: Reduce, data: Array, combine: np.ufunc, state: State) -> Array:
+def _across_waves(op: Reduce, data: Array, combine: Combine, state: State) -> Array:
     """Waves that hold parts of the dim combine theirs; all get the whole."""
     axis = state.launch.geometry.split_among_waves(str(op.dim))
     if axis is None:
