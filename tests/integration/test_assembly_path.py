@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 
@@ -606,6 +607,23 @@ def test_lanes_of_a_wave_are_joined(session, dtype, way, chip):
     arrays = values(torch_kind, (4, 64)), values(torch_kind, (4, 64))
     for offsets in [(1, 2, 4, 8, 16, 32), (8, 7, 2, 1, 16, 32), (1, 2, 16, 32), (32,)]:
         same_bits(session, joined(kind, butterfly(way, offsets)), arrays, chip)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("way", ["max", "min"])
+def test_what_is_no_number_is_the_extreme_of_a_wave(session, way, chip):
+    """In one lane, in all, in none; where steps are all of one kind, and where not."""
+
+    def mixed(a, b):
+        a = WAYS["add"](a, tkw.shuffle(a, 1, 64))
+        a = butterfly(way, (2, 7, 8, 16, 32))(a, b)
+        c = butterfly(way, (1, 2, 7, 8))(b, a)
+        return a + butterfly("add", (16, 32))(c, a)
+
+    a, b = values(torch.float32, (4, 64)), values(torch.float32, (4, 64))
+    a[0, 37], a[1], a[2, 3], b[3, 60] = math.nan, math.nan, -math.inf, math.nan
+    for join in (butterfly(way, (1, 2, 7, 8, 16, 32)), mixed):
+        same_bits(session, joined(tkl.f32, join), (a, b), chip)
 
 
 @pytest.mark.parametrize("chip", CHIPS)

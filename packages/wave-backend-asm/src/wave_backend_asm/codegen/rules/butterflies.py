@@ -8,11 +8,14 @@ last lane, which tells the wave. Source: CDNA3 ISA, DPP_ROW_BCAST15, DPP_ROW_BCA
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.operands import SCALARS, Virtual, is_scalar
+from wave_backend_asm.select.basics import lane_test
 from wave_backend_asm.select.data import WORD
 from wave_core.backends import lowers
+from wave_core.backends.emission.floats import F32
 from wave_core.backends.emission.operands import Operands
 from wave_core.backends.emission.rules.arithmetic import word_of
 from wave_core.ir import resolve
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from wave_core.types import DType
 
     Words = Sequence[Operand]
+
+_NAN = 0x7FC00000
+"""An f32 that is no number."""
 
 _ROW, _LAST = 16, 63
 """Lanes of a row, and the last lane of a wave."""
@@ -65,10 +71,60 @@ def butterfly(op: Add | Maximum | Minimum, emit: Emitter) -> None:
         words = b.data[names[0]].words
         sides = _in_front(b, offset, words) if _is_end(op) else _both(b, offset, words)
         names = tuple([b.of(work.kind, side) for side in sides])
-    found = work.apply(word_of(op, work.dtype), *names)
-    if _is_end(op) and offset != _ROW:
-        found = b.of(work.kind, [_of_last(b, word) for word in b.words(found)])
+    word, quiet = word_of(op, work.dtype), _is_quiet(op, emit)
+    if quiet:
+        found = emit.instructions.apply(word, work.kind, *names, fast=True)
+    else:
+        found = work.apply(word, *names)
+    if _is_last(op) and not _is_widened(op.register_type.dtype):
+        words = [_of_last(b, word) for word in b.words(found)]
+        if quiet:
+            given = b.words(emit.spread(emit.value(_given(op)), work.registers))
+            words = [*map(partial(_or_nan, b), given, words)]
+        found = b.of(work.kind, words)
     work.finish(found)
+
+
+def _is_quiet(step: Op, emit: Emitter) -> bool:
+    """Whether a step may leave out what is no number, which is asked for at the end.
+
+    That is so for extremes of f32 from which those of a whole wave are made, if nobody
+    reads what is between.
+    """
+    extreme = isinstance(step, Maximum | Minimum) and step.register_type.dtype == F32
+    allowed = emit.fast_math
+    if not extreme or (allowed and allowed.maxima_drop_nan):
+        return False
+    found: Op | None = step
+    while found is not None and not _is_last(found):
+        found = _next(found)
+    return found is not None
+
+
+def _next(step: Op) -> Op | None:
+    """The step of the same kind that alone reads what a step gives."""
+    found = [user for user in step.users if is_step(user)]
+    if len(found) != 1 or type(found[0]) is not type(step):
+        return None
+    readers = {id(user) for user in step.users}
+    return found[0] if readers == {id(found[0]), id(_moved(found[0]))} else None
+
+
+def _given(last: Op) -> Op:
+    """What the first of the steps reads that leave out what is no number."""
+    op = resolve(last.operands[0])
+    while is_step(op) and _next(op) is not None and type(op) is type(last):
+        op = resolve(op.operands[0])
+    return op
+
+
+def _or_nan(b: Builder, given: Operand, found: Operand) -> Operand:
+    """What the wave has found, or NaN where a lane was given one."""
+    test = lane_test(b, "v_cmp_u_f32_e64", given, given)
+    b.say("s_cmp_lg_u64", (), (b.mask(test), 0))
+    result = Virtual(1, SCALARS).all
+    b.say("s_cselect_b32", (result,), (_NAN, found))
+    return result
 
 
 def is_joined(op: Shuffle, chip: str) -> bool:
