@@ -115,10 +115,16 @@ class State:
         size = self.uniform(self._geometry("tile", dim))
         return int(size.max()) if isinstance(size, np.ndarray) else int(size)
 
-    def index(self, dim: Expr, rank: int, axis: int) -> Array:
-        """The global index of the tile's elements along ``dim``, on ``axis``."""
+    def index(
+        self, dim: Expr, rank: int, axis: int, extent: int | None = None
+    ) -> Array:
+        """The global index of the tile's elements along ``dim``, on ``axis``.
+
+        ``extent`` is how many there are: those of a tile by default.
+        """
         base = self.uniform(self._geometry("base", dim))
-        return self.along(base, self.tile(dim), rank, axis)
+        count = self.tile(dim) if extent is None else extent
+        return self.along(base, count, rank, axis)
 
     def along(self, base: Number, extent: int, rank: int, axis: int) -> Array:
         """``base`` of each unit plus 0, 1, 2, ... on ``axis``."""
@@ -126,10 +132,12 @@ class State:
         shape[axis] = extent
         return np.asarray(spread(base, rank) + np.arange(extent).reshape(shape))
 
-    def exists(self, dim: Expr, rank: int, axis: int) -> Bits | None:
+    def exists(
+        self, dim: Expr, rank: int, axis: int, extent: int | None = None
+    ) -> Bits | None:
         """Which elements along ``dim`` exist; ``None`` if all do."""
         limit = spread(self.uniform(self._geometry("limit", dim)), rank)
-        bits = self.index(dim, rank, axis) < limit
+        bits = self.index(dim, rank, axis, extent) < limit
         return None if bits.all() else bits
 
     @contextmanager

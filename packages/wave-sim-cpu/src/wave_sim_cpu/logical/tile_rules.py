@@ -14,13 +14,15 @@ from wave_core.ops.elementwise import compute_dtype, convert
 from wave_core.ops.matrix import ScaledMma
 from wave_core.ops.reduce import Reduce, Shuffle, identity_value
 from wave_core.symbols import Expr, as_expr
-from wave_core.types import DTYPES, DType
+from wave_core.types import DTYPES
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.reductions import COMBINE, Combine, across_waves
 from wave_sim_cpu.logical.memory_rules import shape_of
 from wave_sim_cpu.logical.state import Dims, State, aligned, spread
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_core.ops.base import Op
     from wave_core.ops.matrix import Mma
     from wave_core.ops.shape import Extract, ExtractSlice, Reshape
@@ -173,9 +175,9 @@ def _reduced(
     axis = 1 + own.index(op.dim)
     data = convert(state.values[source.ident], compute_dtype(op.register_type.dtype))
     extents = list(data.shape)
-    extents[axis] = state.tile(op.dim)
+    extents[axis] = extent = extent_of(state, op.dim, [extents[axis]])
     data = np.broadcast_to(data, extents)
-    exists = state.exists(op.dim, data.ndim, axis)
+    exists = state.exists(op.dim, data.ndim, axis, extent)
     if exists is not None:
         data = np.where(exists, data, start)
     rest = tuple(dim for dim in own if dim is not op.dim)
@@ -200,11 +202,17 @@ def mma(op: Mma, state: State) -> None:
     wide = result if result.is_float else DTYPES["f64"]
     if isinstance(op, ScaledMma):
         scales, wide = op.scales, DTYPES["f64"]
+    sides = [
+        convert(operand(state, value, dims), wide)
+        for value, dims in ((op.lhs, roles.lhs), (op.rhs, roles.rhs))
+    ]
+    extents = [
+        extent_of(state, dim, [side.shape[axis] for side in sides])
+        for axis, dim in zip(range(-len(roles.k), 0), roles.k, strict=True)
+    ]
     lhs, rhs = (
-        _scaled(op, _matrix(value, dims, roles.k, wide, state), scale, dims, state)
-        for value, dims, scale in zip(
-            (op.lhs, op.rhs), (roles.lhs, roles.rhs), scales, strict=True
-        )
+        _scaled(op, _matrix(side, roles.k, extents, state), scale, dims, state)
+        for side, dims, scale in zip(sides, (roles.lhs, roles.rhs), scales, strict=True)
     )
     product = np.matmul(lhs, np.swapaxes(rhs, -1, -2))
     acc = operand(state, op.acc, roles.acc)
@@ -225,14 +233,23 @@ def _scaled(op: Mma, data: Array, scale: Op | None, dims: Dims, state: State) ->
     return data * factor.repeat(size, axis=-1)
 
 
-def _matrix(op: Op, dims: Dims, contracted: Dims, wide: DType, state: State) -> Array:
-    """An operand in the compute type, its contracted dims made one, at the end."""
-    data = convert(operand(state, op, dims), wide)
+def extent_of(state: State, dim: Expr, found: Sequence[int]) -> int:
+    """Elements along ``dim`` of values that have so many of them, or one for all.
+
+    Those that a loop over the dim gives have a turn's, behind it too, where a tile has
+    all that there are.
+    """
+    return next((each for each in found if each != 1), state.tile(dim))
+
+
+def _matrix(
+    data: Array, contracted: Dims, extents: Sequence[int], state: State
+) -> Array:
+    """An operand, its contracted dims made one, at the end."""
     rows = data.ndim - len(contracted)
-    extents = [state.tile(dim) for dim in contracted]
     data = np.broadcast_to(data, (*data.shape[:rows], *extents))
-    for position, dim in enumerate(contracted):
-        exists = state.exists(dim, data.ndim, rows + position)
+    for position, (dim, extent) in enumerate(zip(contracted, extents, strict=True)):
+        exists = state.exists(dim, data.ndim, rows + position, extent)
         if exists is not None:
             data = np.where(exists, data, np.zeros((), data.dtype))
     return data.reshape(*data.shape[:rows], prod(extents))
