@@ -819,6 +819,19 @@ def test_a_shift_goes_on_where_one_of_its_kind_was(word, files, first, second):
     )
 
 
+@pytest.mark.parametrize(("word", "name"), [("andi", "andn2"), ("ori", "orn2")])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_mask_is_inverted_by_who_joins_it(word, name, first):
+    b, kind = Builder("gfx942"), Kind("i1", 1)
+    make = AsmInstructions(b)
+    one, two = (Virtual(2, SCALARS).all for _ in range(2))
+    names = [b.of(kind, (each,)) for each in (one, two)]
+    less = make.apply("xori", kind, names[1], b.of(kind, (1,)))
+    make.apply(word, kind, *((less, names[0]) if first else (names[0], less)))
+    last = made(b)[-1]
+    assert (last.name, last.operands) == (f"s_{name}_b64", (one, two))
+
+
 def test_masks_are_joined_once():
     b = Builder("gfx942")
     make = AsmInstructions(b)

@@ -112,6 +112,7 @@ class Builder(Regions[Line]):
         self._at: Source = NOWHERE
         self._labels = 0
         self._uniform: set[Operand] = set()
+        self._inverted: dict[Operand, Operand] = {}
         self._parts: dict[Operand, tuple[Operand, int]] = {}
         self._shifted: dict[Operand, Shifted] = {}
         self._added: dict[Operand, tuple[Operand, Operand]] = {}
@@ -426,6 +427,14 @@ class Builder(Regions[Line]):
     def compared(self, mask: Operand) -> Compared | None:
         """What a mask says of words, if it is so."""
         return self._compared.get(mask)
+
+    def mark_inverted(self, mask: Operand, whole: Operand) -> None:
+        """A mask that holds where another one does not."""
+        self._inverted[mask] = whole
+
+    def inverted(self, mask: Operand) -> Operand | None:
+        """The mask that holds where one does not, if one was made from it."""
+        return self._inverted.get(mask)
 
     def mark_narrower(self, mask: Operand, others: Sequence[Operand]) -> Operand:
         """A mask that holds nowhere but where some others do."""

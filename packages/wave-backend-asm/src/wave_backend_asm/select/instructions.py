@@ -43,6 +43,9 @@ T = TypeVar("T")
 
 _LOGIC = {"andi": "s_and_b64", "ori": "s_or_b64", "xori": "s_xor_b64"}
 
+_INVERTING = {"andi": "s_andn2_b64", "ori": "s_orn2_b64"}
+"""Those that invert the second mask. Source: CDNA3 ISA, S_ANDN2_B64, S_ORN2_B64."""
+
 _SUMS = ("addf", "subf", "mulf")
 """Sums and products, of which fast math lets two be rounded as one."""
 
@@ -188,11 +191,24 @@ class AsmInstructions:
             return self.b.mark_narrower(bounded, (one, two))
         both = self.b.is_uniform(one) and self.b.is_uniform(two)
         masks = [self.b.mask(each) for each in (one, two)]
-        key = (word, *masks)
-        found = self.b.kept(key, lambda: self.b.salu(_LOGIC[word], *masks, width=2))
+        name, *masks = self._without_inversion(word, *masks)
+        key = (name, *masks)
+        found = self.b.kept(key, lambda: self.b.salu(name, *masks, width=2))
         if word == "andi":
             self.b.mark_narrower(found, (one, two))
+        elif word == "xori" and masks[1] == -1:
+            self.b.mark_inverted(found, masks[0])
         return self.b.mark_uniform(found) if both else found
+
+    def _without_inversion(
+        self, word: str, one: Operand, two: Operand
+    ) -> tuple[str, Operand, Operand]:
+        """The instruction that joins two masks, of which it inverts one if one is."""
+        for mask, other in ((two, one), (one, two)):
+            inverted = self.b.inverted(mask)
+            if inverted is not None and word in _INVERTING:
+                return _INVERTING[word], other, inverted
+        return _LOGIC[word], one, two
 
     def _integers(self, word: str, kind: Kind, data: list[Datum]) -> Words:
         bits = data[0].bits
