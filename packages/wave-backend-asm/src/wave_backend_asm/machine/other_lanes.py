@@ -7,13 +7,13 @@ code and with the same lanes on. Source: CDNA3 ISA, "Data Parallel Primitives".
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from wave_backend_asm.code import Part
-from wave_backend_asm.machine.instruction import Instruction, Label
+from wave_backend_asm.machine.instruction import Copy, Instruction, Label
 from wave_backend_asm.machine.operands import is_scalar
 from wave_backend_asm.machine.together import writes_lanes
 
@@ -44,16 +44,16 @@ def from_other_lanes(lines: Sequence[Line]) -> list[Line]:
     if not moved:
         return [*lines]
     reads = Counter(value for line in lines for value in _values(line, moved))
-    held: dict[Value, Instruction] = {}  # moves of the stretch
+    held = _Held()
     done: set[Line] = set()
     found: list[Line] = []
     for line in lines:
         made = line
         if isinstance(line, Instruction):
-            made = _with_move(line, held, done)
-            if _moves(line) and reads[line.defines[0].value] == 1:
-                held[line.defines[0].value] = line
-        held = _lasting(held, line)
+            made = _with_move(line, held.moves, done)
+        held.pass_by(line)
+        if _moves(line) and reads[line.defines[0].value] == 1:
+            held.hold(line)
         found.append(made)
     return [line for line in found if line not in done]
 
@@ -72,18 +72,42 @@ def _moves(line: Line) -> TypeGuard[Instruction]:
     return line.defines[0].value.width == 1
 
 
-def _lasting(held: dict[Value, Instruction], line: Line) -> dict[Value, Instruction]:
-    """The moves that give the same behind a line as where they stand."""
-    if isinstance(line, Label):
-        return {}
-    if isinstance(line, Instruction) and (line.target or writes_lanes(line)):
-        return {}
-    changed = {part.value for part in line.defines}
-    return {
-        value: move
-        for value, move in held.items()
-        if move is line or not changed & {value, move.uses[0].value}
-    }
+class _Held:
+    """The moves of a stretch that give the same here as where they stand.
+
+    Attributes:
+        moves: by what they give.
+    """
+
+    def __init__(self) -> None:
+        """None is."""
+        self.moves: dict[Value, Instruction] = {}
+        self._readers: defaultdict[Value, list[Value]] = defaultdict(list)
+
+    def hold(self, move: Instruction) -> None:
+        """One more."""
+        given, read = move.defines[0].value, move.uses[0].value
+        self.moves[given] = move
+        self._readers[read].append(given)
+
+    def pass_by(self, line: Line) -> None:
+        """Forget moves that give something else behind a line."""
+        if not self.moves:
+            return
+        if isinstance(line, Label) or _begins(line):
+            self.moves.clear()
+            self._readers.clear()
+            return
+        for value in {part.value for part in line.defines}:
+            self.moves.pop(value, None)
+            for each in self._readers.pop(value, ()):
+                if each in self.moves and self.moves[each].uses[0].value is value:
+                    del self.moves[each]
+
+
+def _begins(line: Instruction | Copy) -> bool:
+    """Whether other lanes may run what follows, or nobody."""
+    return isinstance(line, Instruction) and bool(line.target or writes_lanes(line))
 
 
 def _with_move(

@@ -65,9 +65,9 @@ def is_step(op: Op) -> bool:
 @lowers(Add, Maximum, Minimum, when=is_step, benefit=2)
 def butterfly(op: Add | Maximum | Minimum, emit: Emitter) -> None:
     """A step of a butterfly."""
-    work, b, offset = Operands(op, emit), emit.b, _moved(op).offset
-    names = work.names
-    if is_joined(_moved(op), emit.target.name):
+    work, b, moved = Operands(op, emit), emit.b, _moved(op)
+    names, offset = work.names, moved.offset
+    if is_joined(moved, emit.target.name):
         words = b.data[names[0]].words
         sides = _in_front(b, offset, words) if _is_end(op) else _both(b, offset, words)
         names = tuple([b.of(work.kind, side) for side in sides])
@@ -129,12 +129,10 @@ def _or_nan(b: Builder, given: Operand, found: Operand) -> Operand:
 
 def is_joined(op: Shuffle, chip: str) -> bool:
     """Whether a step alone takes what a shuffle moves, and needs no move."""
-    users = [user for user in op.users if is_step(user)]
-    dtype = op.register_type.dtype
-    if len(users) != 1 or len(op.users) != 1 or _is_widened(dtype):
+    users, dtype = op.users, op.register_type.dtype
+    if op.offset not in _SWAPPED or len(users) != 1 or _is_widened(dtype):
         return False
-    swaps = chip == "gfx950" and op.offset in _SWAPPED
-    return swaps or _is_end(users[0])
+    return is_step(users[0]) and (chip == "gfx950" or _is_end(users[0]))
 
 
 def _is_widened(dtype: DType) -> bool:
@@ -159,10 +157,12 @@ def _moved(step: Op) -> Shuffle:
 
 def _is_end(step: Op) -> bool:
     """Whether a step is one of the two that join the rows of a wave."""
-    if not _is_widened(step.register_type.dtype) and _moved(step).offset == _ROW:
-        last = [user for user in step.users if is_step(user)]
-        return len(last) == 1 and _is_last(last[0])
-    return _is_last(step)
+    if _moved(step).offset != _ROW:
+        return _is_last(step)
+    if _is_widened(step.register_type.dtype):
+        return False
+    last = [user for user in step.users if is_step(user)]
+    return len(last) == 1 and _is_last(last[0])
 
 
 def _is_last(step: Op) -> bool:
@@ -171,8 +171,10 @@ def _is_last(step: Op) -> bool:
     Nobody else reads what that one gives.
     """
     moved = _moved(step)
+    if moved.offset != 2 * _ROW:
+        return False
     front = resolve(moved.value)
-    if moved.offset != 2 * _ROW or not is_step(front) or _moved(front).offset != _ROW:
+    if not is_step(front) or _moved(front).offset != _ROW:
         return False
     readers = {id(user) for user in front.users}
     return readers == {id(step), id(moved)} and _is_alike(_own(front))
