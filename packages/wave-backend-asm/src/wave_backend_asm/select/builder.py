@@ -77,9 +77,6 @@ class Compared(NamedTuple):
 _AGAIN = ("s_add_i32", "s_lshl")
 """What of the wave may be computed twice."""
 
-_NEAR = 16
-"""Lines in which to look for what computes a word."""
-
 _ONE_OPERAND = ("v_mov_b32", "v_cvt_")
 
 
@@ -111,6 +108,7 @@ class Builder(Regions[Line]):
         self._level: int | None = None
         self._at: Source = NOWHERE
         self._labels = 0
+        self._makers: dict[Operand, tuple[str, tuple[Operand, ...]]] = {}
         self._uniform: set[Operand] = set()
         self._inverted: dict[Operand, Operand] = {}
         self._parts: dict[Operand, tuple[Operand, int]] = {}
@@ -212,15 +210,11 @@ class Builder(Regions[Line]):
         self.append(made, self.here)
 
     def maker(self, operand: Operand) -> tuple[str, tuple[Operand, ...]] | None:
-        """What computes a word of the wave just here, to compute it again elsewhere.
+        """What computes a word of the wave, to compute it again where it is wanted.
 
-        Its name and its operands; ``None`` where that is further away.
+        Its name and its operands; ``None`` where that is more than one instruction.
         """
-        for line in reversed(self.blocks[self.here].lines[-_NEAR:]):
-            if isinstance(line, Instruction) and line.results == (operand,):
-                again = line.name.startswith(_AGAIN)
-                return (line.name, line.operands) if again else None
-        return None
+        return self._makers.get(operand)
 
     def stay(self) -> None:
         """Let nothing be moved across this point."""
@@ -237,6 +231,8 @@ class Builder(Regions[Line]):
             operands = (self.in_scalar(operands[0]), *operands[1:])
         result = Virtual(width, SCALARS).all
         self.say(name, (result,), operands)
+        if name.startswith(_AGAIN):
+            self._makers[result] = name, operands
         return result
 
     def valu(
