@@ -242,6 +242,7 @@ def test_no_less_room_is_tried_than_the_given_order_has(monkeypatch):
     def without_room(blocks, budget, used, spread, most=None):
         found.append(most)
         if len(found) == 1:
+            assert most is not None, "a better order has a limit"
             raise refusal(most + 1)
         given = len(found) == 2
         many = Allocation({}, {"v": 256, "a": 8})

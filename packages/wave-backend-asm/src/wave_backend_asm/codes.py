@@ -17,7 +17,7 @@ Fix: leave out `backend="asm"`. A plugin may register a rule for the op with
 `wave_register_lowerings`, for `asm`, with what `wave_backend_asm.lowering` has.
 
 WV0611: registers do not hold the values of a kernel
-Cause: backend `asm` keeps every value in registers, and spills none. At some
+Cause: backend `asm` keeps every value in registers, and spills none to memory. At some
 point of the program more are live than a wave has; the notes say how many,
 whose they are, and at which line.
 Bad:

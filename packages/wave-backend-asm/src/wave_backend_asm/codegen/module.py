@@ -98,7 +98,7 @@ def generate(
     while True:
         emit = start.emitter(graph, target, table, way, fast_math=fast_math)
         try:
-            return start.generated(emit, graph, target, waves)
+            return start.generated(emit, graph, target, waves, parks=way.parks)
         except NoRoomError as error:
             less = way.with_less(emit, error)
             if less is None:
@@ -119,6 +119,7 @@ class Way:
             nothing waits for it; else behind it, in AGPRs where VGPRs do not suffice.
         keeps_descriptors: Descriptors of parameters are in registers of the wave all
             the time, and not made where they are used.
+        parks: Masks wait in registers of lanes, and words of lanes in AGPRs.
     """
 
     hoists: bool = True
@@ -126,6 +127,7 @@ class Way:
     loads_scalars: bool = True
     saves_early: bool = True
     keeps_descriptors: bool = True
+    parks: bool = False
 
     def with_less(self, emit: Emitter, lacking: NoRoomError) -> Way | None:
         """One for fewer registers, if it would have made another program."""
@@ -137,7 +139,9 @@ class Way:
             return replace(self, writes_out=False)
         if self.hoists and emit.b.asked:
             return replace(self, hoists=False)
-        return replace(self, loads_scalars=False) if emit.loaded_scalars else None
+        if emit.loaded_scalars:
+            return replace(self, loads_scalars=False)
+        return None if self.parks else replace(self, parks=True)
 
 
 @dataclass(frozen=True)
@@ -185,8 +189,9 @@ class Beginning:
         return emit
 
     def generated(
-        self, emit: Emitter, graph: Graph, target: Target, waves: int | None
-    ) -> Generated:
+        self, emit: Emitter, graph: Graph, target: Target, waves: int | None, *,
+        parks: bool,
+    ) -> Generated:  # fmt: skip
         """The assembly.
 
         Raises:
@@ -210,7 +215,7 @@ class Beginning:
         lines = by_addresses(emit.b.blocks[0].lines, emit.unbounded)
         program = assembled_program(
             lines, target.name, budget, emit.fixed,
-            Source.of(graph.location),
+            Source.of(graph.location), parks=parks,
         )  # fmt: skip
         arguments = (Argument(pointer=True),) * len(bindings)
         kernel = Kernel(

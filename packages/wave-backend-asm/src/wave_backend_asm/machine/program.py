@@ -33,6 +33,7 @@ from wave_backend_asm.machine.later import later
 from wave_backend_asm.machine.numbers import in_pairs
 from wave_backend_asm.machine.ordering import Orders
 from wave_backend_asm.machine.other_lanes import from_other_lanes
+from wave_backend_asm.machine.parked import parked
 from wave_backend_asm.machine.scalar_loads import neighbours_together
 from wave_backend_asm.machine.signs import taken
 from wave_backend_asm.machine.sinking import counted, sunk
@@ -81,7 +82,7 @@ class _Stretch:
 
 def assembled_program(
     lines: Sequence[Line], chip: str, budget: Budget, fixed: Mapping[Value, Place],
-    at: Source = NOWHERE,
+    at: Source = NOWHERE, *, parks: bool = False,
 ) -> Program:  # fmt: skip
     """The text of a program.
 
@@ -91,6 +92,7 @@ def assembled_program(
         budget: registers of a wave.
         fixed: values whose registers are given.
         at: where the kernel begins.
+        parks: whether values may wait in registers of another file.
 
     Raises:
         NoRoomError: values do not fit the registers.
@@ -105,7 +107,8 @@ def assembled_program(
     for each in stretches:
         each.operations = ahead(later(sunk(each.operations, writes), writes), writes)
     draft = _Draft.of(stretches, fixed, accumulators(moved, fixed.keys()))
-    placed = _placed(draft.without_copies(), chip, budget)
+    place = _placed_with_less if parks else _placed
+    placed = place(draft.without_copies(), chip, budget)
     found = placed.allocation
     codes = [_instructions(each.operations, found, row) for each in placed.stretches]
     runs = [
@@ -207,6 +210,32 @@ def _placed(draft: _Draft, chip: str, budget: Budget) -> _Placed:
         orders.alike = budget.beside(found.vectors)
         better = _better(draft, orders, budget, given)
     return better or _Placed(draft.stretches, draft.blocks, found)
+
+
+_SPARE = (0, 4, 12, 24, 40, 64)
+"""Registers of a file that are left over, since tuples do not fit everywhere."""
+
+
+def _placed_with_less(draft: _Draft, chip: str, budget: Budget) -> _Placed:
+    """The same, with values that wait in registers of another file.
+
+    Raises:
+        NoRoomError: even so they do not fit.
+    """
+    tries = {True: 0, False: 0}
+    while True:
+        scalars, vectors = _SPARE[tries[True]], _SPARE[tries[False]]
+        code = parked(
+            draft.code, draft.flow, draft.fixed, draft.webs,
+            budget.scalar - scalars, budget.limit("v") - vectors,
+        )  # fmt: skip
+        changed = draft if code is None else draft.with_code(code, draft.spread)
+        try:
+            return _placed(changed, chip, budget)
+        except NoRoomError as error:
+            tries[error.of_scalars] += 1
+            if tries[error.of_scalars] == len(_SPARE):
+                raise
 
 
 @dataclass
