@@ -27,10 +27,12 @@ _GEMM = (
 _SCORES = (
     {"CAUSAL": 1},
     {"WINDOW": 9, "DTYPE": "bf16"},
-    {"SOFTCAP": 2, "GROUP": 2},
+    {"SOFTCAP": 2, "GROUP": 2, "H": 4},
     {"ALIBI": 1, "CAUSAL": 1, "WINDOW": 20},
 )
-_HEADS = (*_SCORES, {"BIAS": 1}, {"LAYOUT": "bhsd", "GROUP": 2})
+_HEADS = (*_SCORES, {"BIAS": 1}, {"LAYOUT": "bhsd", "GROUP": 2, "H": 4})
+_MORE_KEYS = {"WINDOW": 70, "K2": 140}
+"""So that no part of the keys that a window lets a query see has none."""
 _RESULTS = ({"RESULT": "f16"}, {"DTYPE": "bf16", "RESULT": "bf16"})
 _CONV = (
     {"STRIDE": 2, "PADDING": 1},
@@ -52,7 +54,10 @@ SETTINGS: Mapping[str, tuple[Settings, ...]] = {
     "attention-keys": _HEADS,
     "attention-queries": _HEADS,
     "attention-merge": (_OPEN,),
-    "attention-split": (*_HEADS, *_RESULTS, {"SPLIT": 3}),
+    "attention-split": (
+        *({**row, **_MORE_KEYS} if "WINDOW" in row else row for row in _HEADS),
+        *(*_RESULTS, {"SPLIT": 3, "K2": 140}),
+    ),
     "attention-varlen": (*_SCORES, *_RESULTS, {"PAGED": 1}, {"TREE": 1, "PAGED": 1}),
     "attention-varlen-keys": _SCORES,
     "attention-varlen-queries": _SCORES,
