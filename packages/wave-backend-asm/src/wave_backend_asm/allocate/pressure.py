@@ -97,20 +97,13 @@ class NoRoomError(Exception):
 
     Attributes:
         budget: what there is.
+        of_scalars: whether scalar registers are what is lacking.
     """
 
-    def __init__(self, ranges: Ranges, budget: Budget) -> None:
+    def __init__(self, ranges: Ranges, budget: Budget, *, of_scalars: bool) -> None:
         """Of a program by its live ranges."""
         super().__init__()
-        self._ranges, self.budget = ranges, budget
-
-    @cached_property
-    def of_scalars(self) -> bool:
-        """Whether scalar registers are what is lacking."""
-        vectors, scalars = (
-            max(self._ranges.live(scalar=each), default=0) for each in (False, True)
-        )
-        return scalars > self.budget.scalar and vectors <= self.budget.vector
+        self._ranges, self.budget, self.of_scalars = ranges, budget, of_scalars
 
     @cached_property
     def peak(self) -> Peak:

@@ -11,7 +11,7 @@ who needs most.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -89,10 +89,13 @@ def allocate(
     still = [web for web in webs if web.values[0] in given]
     least = Least.of(free, count)
     if not least.within(budget) or (most is not None and least.vectors > most):
-        raise NoRoomError(ranges, budget)
+        vectors = replace(least, scalars=0).within(budget)
+        of_scalars = vectors and least.scalars > budget.scalar
+        raise NoRoomError(ranges, budget, of_scalars=of_scalars)
     points = Points(count)
     covers = {web: _rows(web, points) for web in webs}
     best: Allocation | None = None
+    last: Allocation | Web | None = None
     tried: list[list[Web]] = []
     for order in _ORDERS:
         ordered = sorted(free, key=order)
@@ -102,11 +105,13 @@ def allocate(
         below = best.total if best is not None else _ANY
         files = Files(budget, points, covers)
         found = _placed(still, ordered, files, given, below)
-        best = found or best
+        best = found if isinstance(found, Allocation) else best
+        last = found
         if best is not None and granted(best.vectors) <= granted(peak.vectors):
             break
     if best is None:
-        raise NoRoomError(ranges, budget)
+        of_scalars = isinstance(last, Web) and last.files == ("s",)
+        raise NoRoomError(ranges, budget, of_scalars=of_scalars)
     return best
 
 
@@ -134,17 +139,20 @@ _ORDERS: tuple[_Order, ...] = (
 def _placed(
     still: Sequence[Web], free: Sequence[Web], files: Files,
     fixed: Mapping[Value, Place], below: int,
-) -> Allocation | None:  # fmt: skip
+) -> Allocation | Web | None:  # fmt: skip
     """Webs placed one after the other, beside those that stay where they are.
 
-    ``None`` where one does not fit, or where all need ``below`` registers, or more.
+    That which does not fit, where one does not; ``None`` where all need ``below``
+    registers, or more.
     """
     places = {**fixed}
     for web in still:
         files.take(web, fixed[web.values[0]])
     for web in free:
         place = files.place(web)
-        if place is None or files.total >= below:
+        if place is None:
+            return web
+        if files.total >= below:
             return None
         places |= dict.fromkeys(web.values, place)
     return Allocation(places, files.used) if files.fits else None

@@ -119,6 +119,8 @@ class Way:
             nothing waits for it; else behind it, in AGPRs where VGPRs do not suffice.
         keeps_descriptors: Descriptors of parameters are in registers of the wave all
             the time, and not made where they are used.
+        makes_tuples: Words that are made one by one lie side by side, for one
+            instruction on two of them.
         parks: Masks wait in registers of lanes, and words of lanes in AGPRs.
     """
 
@@ -127,6 +129,7 @@ class Way:
     loads_scalars: bool = True
     saves_early: bool = True
     keeps_descriptors: bool = True
+    makes_tuples: bool = True
     parks: bool = False
 
     def with_less(self, emit: Emitter, lacking: NoRoomError) -> Way | None:
@@ -141,6 +144,8 @@ class Way:
             return replace(self, hoists=False)
         if emit.loaded_scalars:
             return replace(self, loads_scalars=False)
+        if self.makes_tuples and emit.b.made_tuples:
+            return replace(self, makes_tuples=False)
         return None if self.parks else replace(self, parks=True)
 
 
@@ -181,6 +186,7 @@ class Beginning:
         )  # fmt: skip
         emit.geometry, emit.b.hoists = self.geometry, way.hoists
         emit.b.saves_early = way.saves_early
+        emit.b.makes_tuples = way.makes_tuples
         emit.writes_out, emit.loads_scalars = way.writes_out, way.loads_scalars
         emit.keeps_descriptors = way.keeps_descriptors
         emit.b.locate(graph.location)

@@ -90,6 +90,9 @@ class Builder(Regions[Line]):
         hoists: whether code may go to regions further out; else it is computed again
             in each region, and takes no registers in others.
         asked: whether code was to go there.
+        makes_tuples: whether words that are made one by one may lie side by side from
+            the start, in registers that are harder to find.
+        made_tuples: whether some were to.
         saves_early: whether what a load takes the place of is saved in front of it,
             in registers that no AGPR stands for.
         saved_early: whether something has been.
@@ -102,6 +105,7 @@ class Builder(Regions[Line]):
         self.data: dict[str, Datum] = {}
         self.depth = 0
         self.hoists, self.asked = True, False
+        self.makes_tuples, self.made_tuples = True, False
         self.saves_early, self.saved_early = True, False
         self._late = False
         self._memory = ""
@@ -327,10 +331,12 @@ class Builder(Regions[Line]):
         own, place = self.blocks[self.here], tuple(words)
         if len({*words}) < len(words):
             return False
-        return all(
+        found = all(
             self._single.get(each) is own and self._beside.get(each, place) == place
             for each in words
         )
+        self.made_tuples |= found
+        return found and self.makes_tuples
 
     def side_by_side(self, words: Sequence[Operand]) -> Part:
         """The registers side by side of words that may lie so."""
