@@ -52,9 +52,12 @@ def gemm(
 
 
 def operand(rows, k):
-    """Random bytes of elements and of scales, and the numbers that they stand for."""
+    """Random bytes of elements and of scales, and the numbers that they stand for.
+
+    Products are multiples of 1/64, at most 576: f32 holds the sums of some hundred.
+    """
     data = torch.randint(0, 256, (rows, k // 2), dtype=torch.uint8)
-    scales = torch.randint(118, 134, (rows, k // 32), dtype=torch.uint8)
+    scales = torch.randint(125, 130, (rows, k // 32), dtype=torch.uint8)
     codes = torch.stack([data & 15, data >> 4], dim=-1).reshape(rows, k)
     factors = torch.exp2(scales.double() - 127).repeat_interleave(32, dim=1)
     bytes_ = data.view(torch.int8), scales.view(torch.int8)
@@ -76,7 +79,7 @@ def build(m=65, n=48, k=352, block=(64, 64, 128), **options):
 def main(**options):
     kernel, arguments, expected = build(**options)
     kernel(*arguments)
-    torch.testing.assert_close(arguments[-1], expected, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(arguments[-1], expected, rtol=0, atol=0)
     print(f"{kernel.signature}: agrees with torch")
 
 
