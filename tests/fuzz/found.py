@@ -378,7 +378,43 @@ def one_element_on_two_waves():
     )
 
 
+def operand_written_where_indices_say():
+    """A product's operand took another order of K than the indices it is written by."""
+    by_place = {"mapping": (("dyn", 0), ("it", 1)), "index": ("i",)}
+    return Program(
+        seed=13,
+        dims=(Dim("M", 65, axis=0, tile=32), Dim("K", 129, loop=20), Dim("D", 5)),
+        memories=(
+            MemorySpec("a", ("K", "M"), "f16", "small", 4),
+            MemorySpec("b", ("K", "D"), "f16", "small", 4),
+            MemorySpec("place", ("K",), "i32", "permutation", 129),
+            MemorySpec("moved", ("K", "M"), "f16"),
+            MemorySpec("out", ("M", "D"), "f32"),
+        ),
+        steps=(
+            splat("z", "f32", 0.0, "M", "D"),
+            Step(
+                "iterate",
+                ("r",),
+                ("z",),
+                (("axis", "K"),),
+                (
+                    read("x", "a", "K", "M"),
+                    read("y", "b", "K", "D"),
+                    step("mma", "p", "x", "y", "c"),
+                    read("i", "place", "K"),
+                    write("x", "moved", "K", "M", **by_place),
+                ),
+                ("c",),
+                ("p",),
+            ),
+            write("r", "out", "M", "D"),
+        ),
+    )
+
+
 LAUNCHED = {
+    "operand-written-where-indices-say": operand_written_where_indices_say(),
     "places-and-sums": places_and_sums(),
     "waves-along-the-fourth-axis": waves_along_the_fourth_axis(),
     "while-over-half-a-tile": staged_product_while(16),

@@ -9,6 +9,7 @@ import wave_core.lang as tkl
 from wave_core.ir import ACCESS, PLACEMENT, parse_graph, verify
 from wave_core.passes import PassContext
 from wave_passes_memory.accesses.merge import MergeContiguousReads
+from wave_passes_memory.accesses.pack import PackMatrixOperands
 
 
 def lds_reads(graph):
@@ -51,6 +52,37 @@ def test_operands_that_something_else_uses_keep_their_order():
     assert not result.reports
     # The keys are packed; the values follow the scores.
     assert set(lds_reads(kernel.graph)) == {8, 4}
+
+
+def packed(index, coordinates):
+    """Whether an operand's elements along K are made neighbours.
+
+    It is also written, along the dim ``index`` where index registers say.
+    """
+    graph = parse_graph(f"""kernel "k" target "gfx942" {{
+        %a = argument parameter "a" : mem<M, K, global, f16>
+        %b = argument parameter "b" : mem<N, K, global, f16>
+        %c = argument parameter "c" : mem<M, K, global, f16>
+        %p = argument parameter "p" : mem<{index}, global, i32>
+        %z = register {{shape = [M, N], dtype = !f32, value = 0.0}} : reg<M, N, f32>
+        %i = read %p, [] : reg<{index}, i32>
+        %x = read %a, [] : reg<M, K, f16> @placement(layout =
+            #layout(64x4 {{K: 4*(lane/16%4) + (reg/1%4), M: (lane/1%16)}}),
+            steps = [["K", 2, 16]])
+        %y = read %b, [] : reg<N, K, f16> @placement(layout =
+            #layout(64x4 {{K: 4*(lane/16%4) + (reg/1%4), N: (lane/1%16)}}),
+            steps = [["K", 2, 16]])
+        %q = mma %x, %y, %z : reg<M, N, f32>
+        write %x, %c, [%i] {{mapping = #AccessMapping(register_dims = ["M", "K"],
+            coordinates = [{coordinates}], dynamic_dims = [["{index}"]])}}
+        yield []
+    }}""")
+    return PackMatrixOperands().apply(graph, PassContext(session().target("gfx942")))
+
+
+def test_an_operand_lies_as_the_indices_by_which_it_is_written():
+    assert packed("M", "$dynamic_val0?, $index1")
+    assert not packed("K", "$index0, $dynamic_val0?")
 
 
 MAPPING = """mapping = #AccessMapping(register_dims = ["M", "K"],

@@ -70,15 +70,23 @@ class PackMatrixOperands(Pass):
 
 @dataclass(frozen=True)
 class _Component:
-    """Reads that matrix ops multiply with one another, and what those contract."""
+    """Reads that matrix ops multiply with one another.
+
+    Attributes:
+        reads: The reads.
+        writes: What writes the values that are read.
+        dims: The dimensions that the matrix ops contract.
+    """
 
     reads: frozenset[Read]
+    writes: frozenset[Write]
     dims: frozenset[str]
 
 
 def _components(graph: Graph) -> Iterator[_Component]:
-    """Sets of reads that only matrix ops use, closed under multiplication."""
+    """Sets of reads that matrix ops use and writes, closed under multiplication."""
     operations = [op for op in graph.walk() if _packs(op)]
+    writes = [op for op in graph.walk() if isinstance(op, Write)]
     groups: dict[Op, set[Op]] = {}
     for op in operations:
         pair = {resolve(op.lhs), resolve(op.rhs)}
@@ -88,7 +96,8 @@ def _components(graph: Graph) -> Iterator[_Component]:
     for members in {id(group): group for group in groups.values()}.values():
         reads = frozenset(value for value in members if isinstance(value, Read))
         if len(reads) == len(members) and not (members & other):
-            yield _Component(reads, _contracted(operations, members))
+            written = frozenset(op for op in writes if resolve(op.value) in members)
+            yield _Component(reads, written, _contracted(operations, members))
 
 
 def _contracted(operations: list[Mma], members: set[Op]) -> frozenset[str]:
@@ -105,7 +114,8 @@ def _packs(op: Op) -> TypeGuard[Mma]:
 def _used_otherwise(graph: Graph) -> set[Op]:
     """Values that something else takes as an operand than a matrix op or a write.
 
-    A write puts each element in its place, whatever lane and register hold it.
+    A write puts each element in its place, whatever lane and register hold it; where
+    index registers say the place, they must lie as the elements do: see `_gathers`.
     """
     found: set[Op] = set()
     for op in graph.walk():
@@ -124,11 +134,13 @@ def _pack(graph: Graph, component: _Component, widest_bits: int) -> int:
     if len(component.dims) != 1 or _filled(graph, component) >= widest_bits:
         return 0
     (k,) = component.dims
+    if any(_gathers(op, k) for op in (*component.reads, *component.writes)):
+        return 0
     rows: dict[Read, Placement] = {}
     shapes: set[object] = set()
     for read in component.reads:
         row = graph.facts.get(PLACEMENT, read)
-        if row is None or k not in row.layout.dims or _gathers(read, k):
+        if row is None or k not in row.layout.dims:
             return 0
         steps, lanes, registers = _structure(row, k)
         shapes.add((steps, lanes, registers))
@@ -143,9 +155,9 @@ def _pack(graph: Graph, component: _Component, widest_bits: int) -> int:
     return len(changed)
 
 
-def _gathers(read: Read, k: str) -> bool:
+def _gathers(op: Read | Write, k: str) -> bool:
     """Whether index registers, which have an order of their own, vary along K."""
-    kinds = [value.type for value in read.indices]
+    kinds = [value.type for value in op.indices]
     return any(isinstance(kind, RegisterType) and k in kind.dims for kind in kinds)
 
 
