@@ -195,6 +195,39 @@ def test_what_only_products_touch_may_live_in_accumulators():
     assert found.used["a"] > 0
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_moves_go_to_accumulators_between_them_and_back(chip):
+    """A wave's words by way of two registers that instructions of lanes do not read."""
+    pointers, place, word, back = Virtual(4, SCALARS), Virtual(), Virtual(), Virtual()
+    one, two = Virtual(), Virtual()
+    first, second = (pointers.all._replace(first=at, width=2) for at in (0, 2))
+    moves = [
+        Instruction("v_mov_b32", (to.all,), (of.all,))
+        for to, of in ((one, word), (two, one), (back, two))
+    ]
+    lines = [
+        Instruction("s_load_dwordx4", (pointers.all,), (ARGUMENTS.all, 0)),
+        Instruction("v_lshlrev_b32", (place.all,), (2, ITEM.all)),
+        Instruction("global_load_dword", (word.all,), (place.all, first)),
+        *moves,
+        Instruction("global_store_dword", (), (place.all, back.all, second)),
+        Instruction("s_endpgm"),
+    ]
+    assert {one, two} <= accumulators(lines, ())
+    fixed = {**FIXED, one: Place("a", 5), two: Place("a", 2)}
+    made = assembled_program(lines, chip, Budget.of_waves(1), fixed)
+    names = [line.split()[0] for line in made.lines if " a" in line]
+    assert names == ["v_accvgpr_write_b32", "v_accvgpr_mov_b32", "v_accvgpr_read_b32"]
+    kernel = Kernel(
+        "k", chip, (Argument(pointer=True),) * 2, made.lines, made.allocation.used, 64
+    )
+    data = encoded(kernel)
+    assert data == assemble(document(kernel), chip)
+    given, found = np.arange(64, dtype=np.int32), np.full(64, -7, np.int32)
+    assert emulate(load(data), (given, found), grid=(1, 1, 1)).reports == ()
+    assert np.array_equal(given, found)
+
+
 def test_what_is_transposed_on_the_way_may_land_in_accumulators():
     lane, total = Virtual(), Virtual(16)
     factors = [Virtual(2) for _ in range(2)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Instruction, Label
-from wave_backend_asm.machine.operands import VECTORS, is_inline
+from wave_backend_asm.machine.operands import VECTORS, is_inline, is_scalar
 
 if TYPE_CHECKING:
     from wave_backend_asm.code import Value
@@ -52,7 +52,9 @@ def _of_lanes(line: Instruction) -> list[Value]:
     if sort is _Data.ANY:  # but for scales, behind the sums
         scales = line.operands[3:]
         return [part.value for part in scales if isinstance(part, Part)]
-    if sort is _Data.LOADED or is_constant_move(line):
+    if is_move(line):
+        return []
+    if sort is _Data.LOADED:
         free = 0
     elif sort is _Data.STORED:
         free = len(line.results) + (form_of(line.name).stored or 0)
@@ -82,6 +84,9 @@ def _sort_of(name: str) -> _Data:
     return _Data.LOADED if form.stored is None else _Data.STORED
 
 
-def is_constant_move(line: Instruction) -> bool:
-    """A move of a number that an instruction of AGPRs takes, too."""
-    return line.name == "v_mov_b32" and is_inline(line.operands[0])
+def is_move(line: Instruction) -> bool:
+    """A move of lanes, or of a number, that an instruction of AGPRs takes, too."""
+    if line.name != "v_mov_b32":
+        return False
+    (source,) = line.operands
+    return is_inline(source) or (isinstance(source, Part) and not is_scalar(source))

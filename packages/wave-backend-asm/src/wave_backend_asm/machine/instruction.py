@@ -133,10 +133,12 @@ class Instruction:
         return f"{line} {modifiers}" if modifiers else line
 
     def _name(self, places: Places) -> str:
-        """The mnemonic; numbers move to AGPRs by an instruction of its own."""
-        if self.name != "v_mov_b32" or places[self.defines[0].value].file != "a":
+        """The mnemonic; moves to AGPRs and from them are instructions of their own."""
+        if self.name != "v_mov_b32":
             return self.name
-        return _TO_AGPR
+        (source,), to = self.operands, places[self.defines[0].value].file
+        of = places[source.value].file if isinstance(source, Part) else "v"
+        return _MOVES[to, of] if "a" in (to, of) else self.name
 
     def issued(self, places: Places, chip: str) -> Issued:
         """What waits and wait states are placed by."""
