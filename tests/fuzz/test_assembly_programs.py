@@ -86,6 +86,11 @@ def test_programs_that_were_wrong(seed):
     assert tallied([seed], other_bits) == ({"right": 1}, [])
 
 
+def test_a_program_whose_accesses_have_several_bits_of_caches():
+    """CDNA2 has the same bit for volatile and for not temporal."""
+    assert tallied([182024], on_gfx90a) == ({"right": 1}, [])
+
+
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("differ", [other_bits, on_gfx90a])

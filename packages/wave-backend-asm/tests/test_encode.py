@@ -16,6 +16,7 @@ from wave_backend_asm.encode import opcodes
 from wave_backend_asm.encode.instructions import machine_code
 from wave_backend_asm.encode.kernel import encoded
 from wave_backend_asm.encode.operands import UnknownError
+from wave_backend_asm.machine import chips
 from wave_backend_asm.machine.other_lanes import SWAPPED
 
 CHIPS = ("gfx90a", "gfx942", "gfx950")
@@ -283,6 +284,19 @@ def test_each_instruction_is_encoded_as_by_llvm(kind, chip):
     if chip == "gfx950" or kind == "older":
         every = {line.partition(" ")[0] for line in LINES[kind]}
         assert every == {line.partition(" ")[0] for line in found}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_all_bits_of_caches_together_are_said_as_the_chip_says_them(chip):
+    """Accesses may be volatile and not temporal; CDNA2 has one bit in both."""
+    said = [
+        chips.CHIPS[chip].spelt(name, f"offen{bits}")
+        for name in ("buffer_load_dword", "buffer_store_dword")
+        for bits in ("", " sc0", " nt", " sc0 sc1", " sc0 nt", " sc0 sc1 nt")
+    ]
+    lines = [f"{name} v1, v5, s[4:7], 0 {bits}" for name, bits in said]
+    assert accepted(chip, lines) == lines
+    compare(chip, lines)
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -78,5 +78,5 @@ def _older(name: str, modifiers: str) -> Say:
     found = _PRODUCT.fullmatch(name)
     if found:
         name = f"{found[1]}{found[2]}{'_1k' if found[2] == 'bf16' else ''}"
-    words = [_BITS.get(word, word) for word in modifiers.split()]
-    return name, " ".join(filter(None, words))
+    bits = " ".join(_BITS.get(word, word) for word in modifiers.split())
+    return name, " ".join(dict.fromkeys(bits.split()))
