@@ -129,10 +129,10 @@ def test_what_has_flags_is_loaded_by_lanes(session, flags):
 def test_registers_of_lanes_take_what_those_of_waves_do_not(session, monkeypatch):
     assembled = module.assembled_program
 
-    def without_room(lines, chip, budget, *rest):
+    def without_room(lines, chip, budget, *rest, **how):
         full = any(getattr(line, "name", "") == LOAD for line in lines)
         given = replace(budget, scalar=8) if full else budget
-        return assembled(lines, chip, given, *rest)
+        return assembled(lines, chip, given, *rest, **how)
 
     monkeypatch.setattr(module, "assembled_program", without_room)
     assert LOAD not in sums(session, summed(), torch.int32)
