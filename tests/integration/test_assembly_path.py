@@ -750,3 +750,50 @@ def test_the_command_line_chooses_the_path(session, monkeypatch):
     assert found.exit_code == 0, found.output
     assert "buffer_load_dword" in found.output
     assert ".amdhsa_kernel copy" in found.output
+
+
+ROWS = tkl.sym.ROWS
+BY_INDEX = {
+    "num_iterators": 2,
+    "dynamic_val_mappings": {M: tkw.IndexMapping.iterator(0)},
+}
+PLACES = {ROWS: tkw.IndexMapping.dynamic_val(0), N: tkw.IndexMapping.iterator(1)}
+TILE = {M: tkw.IndexMapping.iterator(0), N: tkw.IndexMapping.iterator(1)}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("writes", [False, True])
+def test_rows_that_are_not_there_are_kept_away_by_the_descriptor(session, chip, writes):
+    """Nothing proves that an index of the user's is inside: 0 is read, none written."""
+    table = tkl.Memory[ROWS, N, GLOBAL, tkl.f32]
+    indices = tkl.Memory[M, GLOBAL, tkl.i32]
+    tile = tkl.Memory[M, N, GLOBAL, tkl.f32]
+    gathers = tkw.IndexMapping(inputs=PLACES, outputs=TILE, **BY_INDEX)
+    scatters = tkw.IndexMapping(inputs=TILE, outputs=PLACES, **BY_INDEX)
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 4, 0),
+            tkw.WorkgroupConstraint(N, 64, 1),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def moved(a: table, at: indices, c: tile):
+        rows = (tkw.read(at),)
+        if writes:
+            found = tkw.read(c)
+            tkw.write(found, a, mapping=scatters, mapping_dynamic_vals=rows)
+        else:
+            found = tkw.read(a, mapping=gathers, mapping_dynamic_vals=rows)
+            tkw.write(found, c)
+
+    options = tkw.WaveCompileOptions(
+        subs={M: 8, N: 64, ROWS: 16}, target=chip, device="emulator", backend="asm"
+    )
+    at = torch.tensor([3, 1000, 5, -7, 15, 16, 0, 2], dtype=torch.int32)
+    here = (at >= 0) & (at < 16)
+    a, c = torch.randn(16, 64), torch.randn(8, 64)
+    wanted, rows = a.clone(), a[at.clamp(0, 15).long()] * here[:, None]
+    wanted[at[here].long()] = c[here]
+    wave_compile(options, moved, session=session)(a, at, c)
+    assert torch.equal(a, wanted) if writes else torch.equal(c, rows)

@@ -19,6 +19,7 @@ from wave_core.backends.emission.copies import copies_are_left, copies_are_marke
 from wave_core.constraints import fast_math_of
 from wave_core.diagnostics import PluginError, user_error
 from wave_core.ir import resolve
+from wave_core.ops.control import SetSymbol, While
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.traits import Trait
 
@@ -67,7 +68,8 @@ class Emitter(Emission):
         loaded_scalars: whether one has been.
         keeps_descriptors: whether those of parameters lie in registers all the time,
             and are not made where they are used.
-        bounded: descriptors that keep masked lanes away from what is beyond a buffer.
+        bounded: descriptors that keep lanes away from what is beyond a buffer: masked
+            ones, and those whose place is not known to be inside.
     """
 
     def __init__(
@@ -129,7 +131,12 @@ class Emitter(Emission):
 
     @property
     def unbounded(self) -> set[Value]:
-        """Descriptors of buffers of which no lane asks for what is beyond."""
+        """Descriptors of buffers of which no lane asks for what is beyond.
+
+        None is where a symbol is what the kernel finds, which places may hang on.
+        """
+        if any(isinstance(op, SetSymbol | While) for op in self.graph.walk()):
+            return set()
         found = {each.descriptor for each in self.memories.values()}
         return {each.value for each in found if each is not None} - self.bounded
 

@@ -44,7 +44,7 @@ def allocate(op: Allocate, emit: Emitter) -> None:
 @lowers(Read, when=lambda op: type(op) is Read)
 def read(op: Read, emit: Emitter) -> None:
     """Piece by piece, put together."""
-    memory = emit.memory(op.memory)
+    memory = _memory(op, emit)
     found, flags = pieces(op, emit, memory), _flags(op)
     parts = [
         part
@@ -82,7 +82,7 @@ def transposed_read(op: TransposedRead, emit: Emitter) -> None:
 @lowers(Write)
 def write(op: Write, emit: Emitter) -> None:
     """Piece by piece."""
-    memory = emit.memory(op.memory)
+    memory = _memory(op, emit)
     found, flags = pieces(op, emit, memory), _flags(op)
     registers = sum(piece.count for piece in found)
     value = emit.value(op.value)
@@ -90,6 +90,14 @@ def write(op: Write, emit: Emitter) -> None:
     datum = _as_bytes(emit, datum) if memory.dtype.is_bool else datum
     for piece in found:
         _stored(emit, memory, piece, datum, flags)
+
+
+def _memory(op: Read | Write, emit: Emitter) -> Memory:
+    """The memory; indices that others have given may be beyond it."""
+    memory = emit.memory(op.memory)
+    if op.indices and memory.descriptor is not None:
+        emit.bounded.add(memory.descriptor.value)
+    return memory
 
 
 def _flags(op: Read | Write) -> str:
