@@ -12,6 +12,7 @@ import wave_core.lang as tkw
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.diagnostics import UserError
+from wave_kernels.definitions.operands import declared
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 KIND = tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32]
@@ -29,20 +30,25 @@ def session():
 
 def summed(count, *, turns=0):
     """The sum of many memories, of each in every turn of a loop."""
-    rows = [f"a{n}" for n in range(count)]
-    read = "".join(f"    x = x + tkw.read({row})\n" for row in rows)
-    body = f"    x = tkl.Register[M, N, tkl.f32](0.0)\n{read}"
-    if turns:
-        body = (
-            "    @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])\n"
-            "    def x(x: tkl.Register[M, N, tkl.f32]):\n"
-            f"{read.replace('    x', '        x')}        return x\n"
-        )
-    text = f"def total({', '.join(f'{row}: KIND' for row in rows)}, out: KIND):\n"
-    scope = dict(globals())
-    exec(f"{text}{body}    tkw.write(x, out)\n", scope)
+    names = [*(f"a{number}" for number in range(count)), "out"]
     more = [tkw.TilingConstraint(K, 1)] if turns else []
-    return tkw.wave([*TILES, *more])(scope["total"])
+
+    @tkw.wave([*TILES, *more])
+    @declared(dict.fromkeys(names, KIND))
+    def total(*memories):
+        *given, out = memories
+        zero = tkl.Register[M, N, tkl.f32](0.0)
+        if not turns:
+            tkw.write(sum(map(tkw.read, given), start=zero), out)
+            return
+
+        @tkw.iterate(K, init_args=[zero])
+        def again(x: tkl.Register[M, N, tkl.f32]):
+            return sum(map(tkw.read, given), start=x)
+
+        tkw.write(again, out)
+
+    return total
 
 
 @pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
