@@ -51,8 +51,9 @@ def test_gated_products_of_one_row(lead, activation, kernels):
     x, gate, up = torch.randn(*lead, 1500), torch.randn(5, 1500), torch.randn(5, 1500)
     found = swiglu(x, gate.mT, up.mT, activation=activation)
     act = getattr(torch.nn.functional, activation)
-    wanted = act(x.double() @ gate.mT.double()) * (x.double() @ up.mT.double())
-    near(found, wanted, wanted.abs().max())
+    gates, ups = x.double() @ gate.mT.double(), x.double() @ up.mT.double()
+    # Not the largest result: where all gates are closed, that is what f64 rounds to 0.
+    near(found, act(gates) * ups, (gates * ups).abs().max())
     assert kernels == ["gated_gemv_kernel"]
 
 
