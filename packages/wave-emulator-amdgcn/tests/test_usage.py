@@ -13,14 +13,19 @@ from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.decode import decode
 from wave_emulator_amdgcn.hazards.counters import InFlight
 from wave_emulator_amdgcn.isa.binding import prepare
-from wave_emulator_amdgcn.usage import usage
+from wave_emulator_amdgcn.usage import taken_registers, usage
 from wave_isa_amdgcn.registers import SCALAR, rows_of
+
+
+def decoded(inst, arch="gfx1201"):
+    """An instruction as the emulator knows it."""
+    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, ARCHITECTURES[arch])
+    return prepare(found)
 
 
 def used(inst, arch="gfx1201"):
     """What an instruction touches."""
-    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, ARCHITECTURES[arch])
-    return usage(prepare(found))
+    return usage(decoded(inst, arch))
 
 
 def reads(inst):
@@ -156,3 +161,28 @@ def test_scales_of_a_product_lie_in_plain_vector_registers():
     found = used(product, "gfx950")
     assert [r for r in rows_of(found.reads) if r < 256] == [60, 61]
     assert list(rows_of(found.writes)) == [256 + r for r in range(16, 20)]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "wanted"),
+    [
+        (0, 0, ({2, 4, 8}, {2, 4, 8})),
+        (0, 7, ({2, 4, 8}, {3, 5, 9})),
+        (2, 5, ({2, 5, 8}, {3, 4, 9})),
+        (7, 0, ({3, 5, 9}, {2, 4, 8})),
+    ],
+)
+def test_a_packed_result_takes_one_register_of_each_pair(lower, upper, wanted):
+    both = cdna.v_pk_fma_f32(
+        v[6:7], v[2:3], v[4:5], v[8:9],
+        opsel=lower, opsel_hi=upper & 3, opsel_hi2=upper >> 2,
+    )  # fmt: skip
+    ins, reads = decoded(both, "gfx950"), used(both, "gfx950").reads
+    found = (rows_of(taken_registers(ins, reads, top=top)) for top in (False, True))
+    assert tuple(map(set, found)) == wanted
+
+
+def test_a_register_that_one_operand_passes_over_is_taken_by_another():
+    inst = cdna.v_pk_add_f32(v[6:7], v[2:3], v[2:3], opsel=1, opsel_hi=0)
+    reads = used(inst, "gfx950").reads
+    assert rows_of(taken_registers(decoded(inst, "gfx950"), reads, top=False)) == [2, 3]

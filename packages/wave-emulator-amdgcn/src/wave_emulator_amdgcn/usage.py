@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.isa import scalar, smem, vmem
+from wave_emulator_amdgcn.isa import packed, scalar, smem, vmem
 from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.operands import SELECTIONS
 from wave_isa_amdgcn.registers import EXEC_BITS, SCALAR, VCC_BITS, rows_of
@@ -193,6 +193,25 @@ def taken_bits(ins: Instruction, reads: int) -> dict[int, int]:
         for row in rows_of(operand_bits(ins, name) & reads):
             found[row] |= (1 << width) - 1 << first
     return {row: taken or 0xFFFFFFFF for row, taken in found.items()}
+
+
+PAIRED = re.compile(r"V_PK_(ADD|MUL|FMA)_F32")
+"""Instructions with two results of 32 bits, each from one register of every operand."""
+
+
+def taken_registers(ins: Instruction, reads: int, *, top: bool) -> int:
+    """Of the registers that one of `PAIRED` reads, those that a result takes.
+
+    ``top`` is the upper result.
+    """
+    pairs = taken = 0
+    for name in sources(ins):
+        span = operand_bits(ins, name)
+        lower = span & -span
+        upper = packed.picks_upper(ins, int(name[-1]), top=top)
+        pairs |= span
+        taken |= span ^ lower if upper else lower
+    return reads & (taken | ~pairs)
 
 
 def operand_bits(ins: Instruction, name: str) -> int:

@@ -20,11 +20,13 @@ import numpy as np
 from wave_emulator_amdgcn.isa.dpp import permutation
 from wave_emulator_amdgcn.memory import Cells
 from wave_emulator_amdgcn.usage import (
+    PAIRED,
     operand_bits,
     part_of,
     reads_condition,
     sources,
     taken_bits,
+    taken_registers,
 )
 from wave_isa_amdgcn.registers import EXEC_BITS, SCALAR, rows_of
 
@@ -244,12 +246,18 @@ class Taint:
             return everything(usage.writes, both)
         if self._moves(bound):
             return self._moved(bound, g)
-        ins = bound.instruction
+        return self._computed(bound, g)
+
+    def _computed(self, bound: Bound, g: Selection) -> dict[int, Words]:
+        """The tainted bits of a result that is more than bits of the operands."""
+        ins, usage = bound.instruction, bound.usage
         plain = ins.variant not in ("DPP16", "DPP8") and not ins.get("clmp")
         if plain and _CARRYING.fullmatch(ins.name):
             return self._placed(bound, g, self._carried(bound, g))
         if plain and _WIDE_SUM.fullmatch(ins.name):
             return self._carried_up(bound, g)
+        if PAIRED.fullmatch(ins.name):
+            return self._paired(bound, g)
         if self._asks_for_success(ins):
             return {}
         found = self._lanes(bound, g)
@@ -301,6 +309,16 @@ class Taint:
             found |= found << np.uint32(step)
         if ins.encoding == "VOP3P":
             found = (found & np.uint32(0xFFFF)) * np.uint32(0x10001)
+        return found
+
+    def _paired(self, bound: Bound, g: Selection) -> dict[int, Words]:
+        """Two results, each tainted by the registers that it takes of the operands."""
+        ins, usage = bound.instruction, bound.usage
+        found: dict[int, Words] = {}
+        for top, row in enumerate(rows_of(operand_bits(ins, "vdst"))):
+            lanes = self.of(taken_registers(ins, usage.reads, top=bool(top)), g)
+            if lanes is not None:
+                found[row] = np.where(lanes, _ALL, np.uint32(0))
         return found
 
     def _carried_up(self, bound: Bound, g: Selection) -> dict[int, Words]:

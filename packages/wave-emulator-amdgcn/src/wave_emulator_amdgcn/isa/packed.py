@@ -76,7 +76,13 @@ PACKED: dict[str, tuple[str, int, Function]] = {
 }  # fmt: skip
 
 
-def _high_bit(ins: Instruction, slot: int) -> bool:
+def picks_upper(ins: Instruction, slot: int, *, top: bool) -> bool:
+    """Whether a result takes the upper half, or register, of an operand.
+
+    ``top`` is the upper result.
+    """
+    if not top:
+        return bool(ins.get("opsel") >> slot & 1)
     if slot == 2:
         return bool(ins.get("opsel_hi2", 1))
     return bool(ins.get("opsel_hi", 3) >> slot & 1)
@@ -104,7 +110,7 @@ def _part(ins: Instruction, slot: int, kind: str, *, top: bool) -> Fetch:
 
     A constant stands for both registers of a pair.
     """
-    pick = _high_bit(ins, slot) if top else bool(ins.get("opsel") >> slot & 1)
+    pick = picks_upper(ins, slot, top=top)
     negate = kind[0] == "f" and ins.get("neg_hi" if top else "neg") >> slot & 1
     narrow, dtype = kind.endswith("16"), DTYPES[kind]
     sign: Array = np.array(1 << int(kind[1:]) - 1, fetch_dtype(kind))
@@ -237,7 +243,7 @@ MIXES = {"V_MAD_MIX_F32": "f32", "V_MAD_MIXLO_F16": "lo", "V_MAD_MIXHI_F16": "hi
 
 def _mixed(ins: Instruction, slot: int) -> Fetch:
     """f32, or a half of the register as f16; neg_hi holds the absolute bits."""
-    is_half = _high_bit(ins, slot)
+    is_half = picks_upper(ins, slot, top=True)
     top = bool(ins.get("opsel") >> slot & 1)
     fetch = _source(ins, slot, "f16" if is_half else "f32")
     absolute = bool(ins.get("neg_hi") >> slot & 1)
