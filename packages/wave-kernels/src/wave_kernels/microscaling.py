@@ -116,7 +116,7 @@ def codes(data: np.ndarray, bits: int) -> np.ndarray:
     import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
 
     stream = np.unpackbits(data.view(np.uint8), axis=-1, bitorder="little")
-    each = stream.reshape(data.shape[0], -1, bits)
+    each = stream.reshape(*data.shape[:-1], data.shape[-1] * 8 // bits, bits)
     return np.packbits(each, axis=-1, bitorder="little")[..., 0]
 
 
