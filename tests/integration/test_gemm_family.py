@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from wave_core.compile import Config, Session, run_case, wave_compile
 from wave_core.compile.choosing import settlements
@@ -17,7 +18,9 @@ from wave_core.diagnostics import UserError
 from wave_kernels.cases.gemm import ACTIVATION_WORDS, RESULTS
 from wave_kernels.definitions.epilogue import Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
+from wave_kernels.functions import matmul_nbits
 
+CDNA = ("gfx90a", "gfx942", "gfx950")
 TARGETS = ("gfx942", "gfx950", "sm_80", "sm_90a")
 LAYOUTS = {"NT": "gemm", "NN": "gemm-nn", "TN": "gemm-tn", "TT": "gemm-tt"}
 TILE = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "WAVES_M": 2, "WAVES_N": 2}
@@ -270,6 +273,47 @@ def test_products_with_weights_of_few_bits(
     words |= {"STAGED": staged, "DTYPE": dtype}
     made = case(session, "gemm-nbits", sizes, target, **words, **tile)
     check(session, made, "emulator", preset="default")
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("zeros", [0, 1])
+@pytest.mark.parametrize("group", [0, 32, 64])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        *((1, 1, 2), (7, 13, 34), (31, 63, 62), (32, 64, 64), (33, 65, 66)),
+        *((0, 5, 8), (5, 0, 8), (65, 40, 200)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("target", "backend"),
+    [
+        *((chip, path) for chip in CDNA for path in ("amdgpu", "asm")),
+        *((chip, "nvgpu") for chip in TARGETS[2:]),
+    ],
+)
+def test_products_in_f32_with_weights_of_four_bits(
+    session, target, backend, sizes, group, zeros
+):
+    words = {"DTYPE": "f32", "GROUP": group, "ZEROS": zeros, "SIGNED": 1 - zeros}
+    made = case(session, "gemm-nbits", sizes, target, **words)
+    for device in ("sim-logical", "sim"):
+        check(session, made, device)
+    check(session, made, "emulator", backend=backend)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 2), (17, 19, 70), (0, 3, 8), (3, 0, 8)])
+@pytest.mark.parametrize("target", CDNA)
+def test_the_function_in_f32_with_weights_of_four_bits(asked, target, shape):
+    asked(target)
+    m, n, k = shape
+    a, scales = torch.randn(m, k), torch.rand(n, 1) + 0.5
+    b = torch.randint(-128, 128, (n, k // 2)).to(torch.int8)
+    weights = (torch.stack([b << 4, b], dim=-1) >> 4).reshape(n, k) * scales.double()
+    found = matmul_nbits(a, b, scales)
+    torch.testing.assert_close(
+        found.double(), a.double() @ weights.T, rtol=0, atol=1e-4
+    )
 
 
 def test_weights_of_few_bits_in_tiles_of_many_rows_spill_nothing(session):

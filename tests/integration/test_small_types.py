@@ -229,6 +229,115 @@ def test_weights_of_few_bits(session, elements, where, preset):
     np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=2e-3)
 
 
+IN_F32 = (
+    *(("sim-logical", "gfx942"), ("sim", "gfx942"), ("sim", "gfx950")),
+    *(("emulator", f"gfx{chip}") for chip in ("90a", 942, 950)),
+    *(("emulator", chip) for chip in ("sm_80", "sm_90a")),
+)
+
+
+def in_f32(elements, sides, depth, tall, shared):
+    """A product of elements that are widened on one side of it, or on both."""
+    kinds = [(K * elements.bits / 8, tkl.i8) if s else (K, tkl.f32) for s in sides]
+    (left, lhs), (right, rhs) = kinds
+    rows = [
+        tkw.WorkgroupConstraint(M, 32, 0),
+        tkw.WorkgroupConstraint(N, 32, 1),
+        tkw.TilingConstraint(K, depth),
+        tkw.HardwareConstraint(mma_type=tkl.MMAType.F32_32x32x2_F32 if tall else None),
+    ]
+
+    @tkw.wave(rows)
+    def kernel(
+        a: tkl.Memory[M, left, shared, lhs],
+        b: tkl.Memory[N, right, shared, rhs],
+        c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def total(acc):
+            x, y = (
+                tkw.cast(tkw.bitcast(tkw.read(memory), elements), tkl.f32)
+                if small
+                else tkw.read(memory)
+                for memory, small in zip((a, b), sides, strict=True)
+            )
+            return tkw.mma(x, y, acc)
+
+        tkw.write(total, c)
+
+    return kernel
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("where", IN_F32, ids="-".join)
+@pytest.mark.parametrize("elements", [tkl.i4, *SMALL[:3]], ids=str)
+@pytest.mark.parametrize("sides", [(0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("depth", [4, 12, 32, 64])
+@pytest.mark.parametrize("tall", [False, True])
+@pytest.mark.parametrize("shared", [GLOBAL, SHARED], ids=str)
+def test_products_in_f32(session, elements, sides, depth, tall, shared, where):
+    """A lane has less of K for an instruction than shares bytes."""
+    tall = tall and where[1].startswith("gfx")
+    kernel = in_f32(elements, sides, depth, tall, shared)
+    rng = np.random.default_rng(5)
+    m, n, k = 33, 40, 104
+    given, wide = [], []
+    for rows, small in zip((m, n), sides, strict=True):
+        numbers = rng.normal(size=(rows, k)).astype(np.float32)
+        codes = rng.integers(-128, 128, (rows, k * elements.bits // 8), np.int8)
+        given.append(codes if small else numbers)
+        wide.append(reinterpreted(codes, tkl.i8, elements) if small else numbers)
+    c = np.full((m, n), np.nan, np.float32)
+    launch(session, kernel, where, *given, c, subs={M: m, N: n, K: k})
+    x, y = (each.astype(np.float64) for each in wide)
+    np.testing.assert_allclose(c, x @ y.T, rtol=1e-4, atol=5e-3)
+
+
+@pytest.mark.parametrize("wide", [tkl.f32, tkl.f16], ids=str)
+def test_elements_that_share_bytes_along_the_columns(session, wide):
+    """Order along N is that of the result, so lanes would have parts of bytes."""
+    rows = [
+        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.WorkgroupConstraint(N, 16, 1),
+        tkw.TilingConstraint(K, 32),
+        tkw.HardwareConstraint(),
+    ]
+
+    def kernel(*, passed):
+        @tkw.wave(rows)
+        def product(
+            a: tkl.Memory[M, K, GLOBAL, wide],
+            b: tkl.Memory[K, N / 2, GLOBAL, tkl.i8],
+            c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+        ):
+            @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+            def total(acc):
+                read = tkw.cast(tkw.bitcast(tkw.read(b), tkl.i4), tkl.i8)
+                if passed:
+                    kept = tkw.allocate((K, N), (32, 16), tkl.i8)
+                    tkw.write(read, kept)
+                    read = tkw.read(kept)
+                turned = tkw.permute(tkw.cast(read, wide), target_shape=[N, K])
+                return tkw.mma(tkw.read(a), turned, acc)
+
+            tkw.write(total, c)
+
+        return product
+
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(17, 40)).astype(wide.numpy())
+    b = rng.integers(-128, 128, (40, 9), np.int8)
+    c = np.full((17, 18), np.nan, np.float32)
+    sizes = {M: 17, N: 18, K: 40}
+    with pytest.raises(UserError, match="LDS moves whole bytes") as caught:
+        launch(session, kernel(passed=False), ("sim", "gfx942"), a, b, c, subs=sizes)
+    assert caught.value.code == "WV0309"
+    assert "pass that through `allocate`d memory" in str(caught.value)
+    launch(session, kernel(passed=True), ("sim", "gfx942"), a, b, c, subs=sizes)
+    wanted = a.astype(np.float64) @ reinterpreted(b, tkl.i8, tkl.i4).astype(float)
+    np.testing.assert_allclose(c, wanted, rtol=1e-4, atol=2e-3)
+
+
 def scaled(elements, instruction, shared=GLOBAL):
     rows = [
         tkw.HardwareConstraint(mma_type=instruction),

@@ -103,8 +103,9 @@ Bad:
 Good:
     tkw.write(tkw.mma(acc1, b, acc2), c)          # outside the branch
 Fix: move one of them out of the branch, use a matrix instruction whose
-result is laid out like its operand, or drop one of the vector shapes; cast
-elements of 4 bits to wider ones before.
+result is laid out like its operand, or drop one of the vector shapes.
+Elements that share bytes follow each other along K of a product; else cast
+them to wider ones, write these to allocated memory and read them there.
 
 WV0310: a vector shape does not fit
 Cause: `vector_shapes` says how much of a dimension a wave holds at a time.

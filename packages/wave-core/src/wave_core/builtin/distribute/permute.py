@@ -9,7 +9,7 @@ operand can be had in any layout, the order is pushed into that one: nothing mov
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
+from math import lcm, prod
 from typing import TYPE_CHECKING
 
 from wave_core.ir import Placement
@@ -43,6 +43,59 @@ def permuted(rows: MatrixPlacements, have: Placement) -> MatrixPlacements | None
         lhs=_reordered(rows.lhs, k, lanes, runs, step),
         rhs=_reordered(rows.rhs, k, lanes, runs, step),
     )
+
+
+def in_runs(rows: MatrixPlacements, least: int) -> MatrixPlacements | None:
+    """The demands of a matrix op with all that a lane has of K side by side.
+
+    Steps are added until that is a multiple of ``least`` elements. ``None`` where lhs
+    and rhs do not have K in the same digits.
+    """
+    k = rows.roles.k
+    step, order = _run_order(rows.lhs, k, least)
+    if (step, order) != _run_order(rows.rhs, k, least):
+        return None
+    lhs, rhs = (_recounted(want, k, step, order) for want in (rows.lhs, rows.rhs))
+    return replace(rows, lhs=lhs, rhs=rhs)
+
+
+def _run_order(
+    want: Placement, k: str, least: int
+) -> tuple[Run, dict[tuple[str, int], int]]:
+    """The run of the steps of K, and what each digit counts by source and old count."""
+    weights: dict[tuple[str, int], int] = {}
+    weight = 1
+    for digit in want.layout.reg_digits(k):
+        weights[digit.source, digit.coeff] = weight
+        weight *= digit.mod
+    most = next((count for dim, count, _ in want.steps if dim == k), 1)
+    whole = lcm(weight, least) // weight
+    step = weight, -(-most // whole) * whole
+    weight = prod(step)
+    for digit in want.layout.lane_digits(k):
+        weights[digit.source, digit.coeff] = weight
+        weight *= digit.mod
+    return step, weights
+
+
+def _recounted(
+    want: Placement, k: str, step: Run, order: dict[tuple[str, int], int]
+) -> Placement:
+    layout = want.layout
+    digits = {dim: list(row) for dim, row in layout.table}
+    digits[k] = [
+        Digit(order[d.source, d.coeff], d.source, d.div, d.mod)
+        for d in layout.digits(k)
+    ]
+    made = Layout.make(layout.lanes, layout.registers, digits)
+    return Placement(made, _steps(want, k, step))
+
+
+def _steps(want: Placement, k: str, step: Run) -> tuple[tuple[str, int, int], ...]:
+    """The steps of ``want``, with others along K."""
+    extent, count = step
+    own = [(k, count, extent)] if count > 1 else []
+    return tuple(sorted([*(row for row in want.steps if row[0] != k), *own]))
 
 
 def _lane_order(
@@ -113,11 +166,8 @@ def _reordered(
     digits = {dim: list(layout.digits(dim)) for dim in layout.dims if dim != k}
     digits[k] = [Digit(coeff, "lane", div, mod) for (div, mod), coeff in lanes.items()]
     digits[k] += _placed(runs, [(d.div, d.mod) for d in layout.reg_digits(k)])
-    steps = [row for row in want.steps if row[0] != k]
-    if step is not None:
-        steps.append((k, step[1], step[0]))
     reordered = Layout.make(layout.lanes, layout.registers, digits)
-    return Placement(reordered, tuple(sorted(steps)))
+    return Placement(reordered, _steps(want, k, step or (1, 1)))
 
 
 def _placed(runs: list[Run], slots: list[tuple[int, int]]) -> list[Digit]:

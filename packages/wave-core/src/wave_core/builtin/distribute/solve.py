@@ -10,6 +10,7 @@ else. What still differs on an edge afterwards is converted there.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +19,7 @@ from wave_core.backends.lowering import rules_of
 from wave_core.builtin.distribute import rules
 from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
 from wave_core.builtin.distribute.matrix import MatrixPlacements, matrix_placements
+from wave_core.builtin.distribute.parts import Parts
 from wave_core.builtin.distribute.permute import permuted
 from wave_core.builtin.distribute.rules import is_tile, spreads, trivial, variable
 from wave_core.builtin.distribute.widths import operand_of
@@ -101,8 +103,9 @@ class Solver:
         supplies, demands = (table_of(r, own, more) for r in (SUPPLY, DEMAND))
         self._supplies = {op: supplies.find(op) for op in self.ops if is_tile(op)}
         self._demands = {op: demands.find(op) for op in self.ops}
+        self._parts = Parts(self.ops)
         self.matrix: dict[Op, MatrixPlacements] = {
-            op: matrix_placements(op, geometry, target)
+            op: self._parts.rows_of(op, matrix_placements(op, geometry, target))
             for op in self.ops
             if isinstance(op, Mma)
         }
@@ -199,8 +202,9 @@ class Solver:
                 return
 
     def _take_demands(self, op: Op) -> None:
-        for position, placement in self.demands(op):
+        for position, wanted in self.demands(op):
             value = op.operands[position]
+            placement = self._parts.whole(value, wanted)
             if self._takes(value, placement):
                 self._assign(value, placement)
 
@@ -238,7 +242,12 @@ class Solver:
         shape = Shape(
             tile, shapes, self.geometry.lanes, self.geometry.hardware.max_bits_per_load
         )
-        return default_placement(_lead(value, anchor), shape)
+        lead = _lead(value, anchor)
+        placement = default_placement(lead, shape)
+        if lead.elements is None and not self._parts.has_whole(value, placement):
+            lead = replace(lead, elements=self._parts.together(value))
+            placement = default_placement(lead, shape)
+        return placement
 
     def _vector_shapes(self, anchor: Op) -> dict[str, int]:
         shapes: dict[str, int] = {}

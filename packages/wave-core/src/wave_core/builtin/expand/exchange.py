@@ -116,8 +116,9 @@ def _check_bytes(op: Op, value: Op) -> None:
             label="wants it in another layout",
             secondary=[(value.location, "this fixes the layout of the value")],
             help=(
-                "cast to an element type of 8 bits or more before",
-                "use other tiles",
+                "let elements that share bytes follow each other along K of a product",
+                "or cast to 8 bits or more, and pass that through `allocate`d memory",
+                "or use other tiles",
             ),
         )
 
