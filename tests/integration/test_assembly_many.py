@@ -70,7 +70,7 @@ def test_more_memories_than_descriptors_have_room(session, chip, dynamic, turns)
     assert kernel.last_run.reports == ()
 
 
-@pytest.mark.slow
+@pytest.mark.fuzz
 def test_a_loop_that_is_longer_than_a_jump(session):
     """Its end is more than 128 KiB behind its beginning."""
     count = 700

@@ -598,6 +598,7 @@ def butterfly(way, offsets):
     return join
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["f64", "f32", "f16", "bf16", "i64", "i32", "i8"])
