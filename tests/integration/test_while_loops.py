@@ -30,9 +30,14 @@ PLACES = (
 )
 """Devices and targets; `asm` is the emulator, on code of that backend."""
 
-pytestmark = pytest.mark.parametrize(
-    ("device", "target"), PLACES, ids=["tiles", "lanes", "gfx942", "gfx950", "assembly"]
-)
+pytestmark = [
+    pytest.mark.covering(1),
+    pytest.mark.parametrize(
+        ("device", "target"),
+        PLACES,
+        ids=["tiles", "lanes", "gfx942", "gfx950", "assembly"],
+    ),
+]
 
 
 @pytest.fixture
