@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -66,6 +67,71 @@ def test_the_turns_of_a_loop_differ_between_workgroups(session):
     made = case(session, "attention-causal", shape)
     options = replace(made.options, use_global_to_shared=True, multi_buffer_count=4)
     check(session, replace(made, options=options), "emulator", "modulo")
+
+
+BOXES = "copy-direct-to-lds{demanded=true, boxes=true}"
+
+
+def beside(made, boxes):
+    """Products of two iterations beside what is computed between those of one."""
+    how = {"passes": (BOXES,)} if boxes else {"use_global_to_shared": True}
+    options = replace(made.options, preset="prefetch-attention", **how)
+    return replace(made, options=options)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.filterwarnings("ignore")  # a loop that stays as it is says so
+@pytest.mark.parametrize("name", ["attention", "attention-causal"])
+@pytest.mark.parametrize(("width", "tile"), [(64, 64), (64, 128), (128, 64), (128, 96)])
+@pytest.mark.parametrize("boxes", [False, True], ids=["threads", "boxes"])
+@pytest.mark.parametrize("tiles", [1, 3, 4, 5, 7])
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_products_of_two_iterations(session, name, width, tile, boxes, tiles, more):
+    keys = tile * tiles + more
+    shape = {"B": 1, "M": 129, "N": width, "K1": width, "K2": keys}
+    made = case(session, name, shape, BLOCK_N=width, BLOCK_K2=tile)
+    check(session, beside(made, boxes), "emulator", "prefetch-attention")
+
+
+@pytest.mark.parametrize("boxes", [False, True], ids=["threads", "boxes"])
+def test_one_iteration_computes_while_products_of_two_run(boxes):
+    """The order that keeps the matrix unit busy, and that nothing gives up silently."""
+    said: list[object] = []
+    session = Session(config=Config(cache=False), announce=said.append)
+    shape = {"B": 8, "M": 1024, "N": 128, "K1": 128, "K2": 4096}
+    made = beside(case(session, "attention", shape, BLOCK_N=128), boxes)
+    ptx = (
+        emit(made.options, made.kernel, "ptx", session).files["attention.ptx"].decode()
+    )
+    assert emit(made.options, made.kernel, "cubin", session).files["code.cubin"]
+    assert said == []
+    found = re.findall("|".join(map(re.escape, ORDER)), loop_of(ptx))
+    # Blocks may stand in another order than they run, as that of one thread's copies.
+    first = found.index(ORDER[0])
+    order = [row[0] for row in itertools.groupby([*found[first:], *found[:first]])]
+    assert ("cp.async.bulk" in ptx, "cp.async.cg" in ptx) == (boxes, not boxes)
+    assert order == [each for each in ORDER if each != "cp.async.cg" or not boxes]
+
+
+ORDER = (
+    *("m64n64k16", "mul.f32", "m64n128k16", "bar.sync", "cp.async.cg"),
+    *("wait_group.sync.aligned 1", "ex2", "wait_group.sync.aligned 0"),
+)
+"""What an iteration does: scores, older sums rescaled beside them, older values."""
+
+
+def loop_of(ptx):
+    """The text between the label of the first loop that computes powers and its end."""
+    lines, labels = ptx.splitlines(), {}
+    for at, line in enumerate(lines):
+        if line.startswith("$L"):
+            labels[line.rstrip(":")] = at
+        back = re.search(r"bra\S*\s+(\$L\w+);", line)
+        if back and back[1] in labels:
+            text = "\n".join(lines[labels[back[1]] : at])
+            if "ex2" in text:
+                return text
+    return ""
 
 
 @pytest.mark.parametrize("name", ["attention", "attention-causal"])

@@ -50,6 +50,8 @@ class Task:
         uses: What it occupies.
         registers: Registers of a lane that its result takes; 0 for none.
         view: Whether its result is in the registers of what it uses.
+        queued: Whether it is issued behind what it adds to, ahead of its time: its unit
+            takes it when that is done.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Task:
     uses: tuple[Use, ...] = ()
     registers: int = 0
     view: bool = False
+    queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,11 @@ from wave_core.backends.emission import (
     unsupported as refused,
 )
 from wave_core.constraints import fast_math_of
+from wave_core.ir import resolve
+from wave_core.ops.structure import Argument
 from wave_core.ops.sync import MemoryCounterWait
+from wave_core.ops.traits import Trait
+from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -40,6 +44,9 @@ if TYPE_CHECKING:
     from wave_core.targets import Target
 
 BACKEND = "nvgpu"
+
+WIDE = 32
+"""Registers of a value that are worth some effort, as sums of products are."""
 
 ALL_LANES = "-1"
 """The mask of all lanes of a wave."""
@@ -109,6 +116,20 @@ class Emitter(Emission):
             else:
                 for op in ops:
                     self.lower_op(op)
+
+    def lower_op(self, op: Op) -> None:
+        """Lower one op; what is computed of sums stays behind products under way."""
+        computes = op.has(Trait.PURE) and not self.under_way.is_asynchronous(op)
+        if self.has_products and computes:
+            for value in filter(self._is_carried_sum, op.operands):
+                self.under_way.keep_behind(self.value(value))
+        super().lower_op(op)
+
+    def _is_carried_sum(self, value: Op) -> bool:
+        """Whether a loop carries a value that is as large as sums of products are."""
+        carried = isinstance(resolve(value), Argument)
+        wide = isinstance(value.type, RegisterType) and self.registers(value) >= WIDE
+        return carried and wide
 
     @contextmanager
     def cut(self, width: int, start: int, count: int) -> Generator[None]:

@@ -1,9 +1,9 @@
 """Which products are under way, as the text of a kernel goes on.
 
-A group of products ends where the code waits, and where a region begins or ends. The
-sizes of the groups that may have been issued last are kept for each way on which the
-text can be reached, so that a wait that may leave a number of products knows how many
-groups these are at most.
+A group of products ends where the code waits, where those of another instruction begin,
+and where a region begins or ends. The sizes of the groups that may have been issued
+last are kept for each way on which the text can be reached, so that a wait that may
+leave a number of products knows how many groups these are at most.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.targets.warpgroup import MOST_GROUPS
 from wave_core.backends.emission import Value
 from wave_core.ir import resolve
-from wave_core.ops.matrix import Mma
+from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
@@ -53,6 +53,18 @@ class Past:
 NOTHING = Past((), whole=True)
 
 
+def made_by(op: Mma) -> tuple[object, ...]:
+    """What products have in common that one piece of assembly can issue."""
+    dtype, result = op.lhs.register_type.dtype, op.acc.register_type.dtype
+    kind = type(resolve(op.lhs)) is SharedTile, type(resolve(op.rhs)) is SharedTile
+    return str(op.mma_type), dtype, result, kind
+
+
+def _waits(op: Op) -> bool:
+    """Whether an op waits for products."""
+    return isinstance(op, MemoryCounterWait) and op.mma is not None
+
+
 @dataclass
 class UnderWay:
     """Products that were issued, and may not be done.
@@ -76,6 +88,7 @@ class UnderWay:
     _read: dict[str, None] = field(default_factory=dict[str, None])
     _pasts: tuple[Past, ...] = (NOTHING,)
     _open: int = 0
+    _kind: tuple[object, ...] = ()
 
     def is_asynchronous(self, op: Op) -> bool:
         """Whether an op is a product that goes on after it is issued."""
@@ -126,6 +139,16 @@ class UnderWay:
         for old, new in zip(others, found[len(sums) :], strict=True):
             self._words[old.name] = new
 
+    def begin(self, op: Mma) -> None:
+        """Products like this one are about to be issued; others end their group.
+
+        Those of several instructions are waited for apart: scores, while what weighs
+        values goes on.
+        """
+        if made_by(op) != self._kind:
+            self._close()
+        self._kind = made_by(op)
+
     def issue(
         self, op: Op, acc: Value | None, result: Value, words: Sequence[str]
     ) -> None:
@@ -137,6 +160,22 @@ class UnderWay:
         self.values[result.name] = result
         self._ordered.add(result.name)
         self._open += 1
+
+    def keep_behind(self, value: Value) -> None:
+        """Have what is computed of a value come behind the products that are under way.
+
+        Optimizers would move it in front of them, where nothing runs beside it. What
+        belongs to such a product is waited for anyway.
+        """
+        now = self.current(value)
+        if (
+            not self.values
+            or now.name in self.values
+            or now.item not in warpgroup.CONSTRAINTS
+        ):
+            return
+        (kept,) = warpgroup.tied(self.make, "", [now])
+        self._rename(now, kept)
 
     def wait(self, products: int) -> None:
         """Let at most so many go on; what no fence has ordered still needs one.
@@ -199,18 +238,19 @@ class UnderWay:
 
     def _sizes(self, region: Region) -> list[int]:
         """Sizes of the groups at the end of a region, as it will be issued."""
-        sizes, count = list[int](), 0
+        sizes: list[int] = []
+        last: tuple[object, ...] | None = None
         for op in region.ops:
-            if self.is_asynchronous(op):
-                count += 1
-            elif op.regions or (
-                isinstance(op, MemoryCounterWait) and op.mma is not None
-            ):
-                sizes += [count] if count else []
-                count = 0
+            if isinstance(op, Mma) and self.is_asynchronous(op):
+                if made_by(op) != last:
+                    sizes.append(0)
+                sizes[-1] += 1
+                last = made_by(op)
+            elif op.regions or _waits(op):
+                last = None
                 if op.regions:
                     sizes.clear()
-        return [*sizes, *([count] if count else [])]
+        return sizes
 
     def carried(self, region: Region, inits: Sequence[Value]) -> list[bool]:
         """Which values of a loop may belong to products when an iteration begins."""

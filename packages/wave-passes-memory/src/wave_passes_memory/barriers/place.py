@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.diagnostics import user_error
 from wave_core.ir import insert_after, insert_before
-from wave_core.ops.matrix import Mma
+from wave_core.ops.matrix import Mma, SharedTile
+from wave_core.ops.shape import Assemble
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
     SharedMemoryBarrierSignal,
@@ -164,13 +166,33 @@ def _cover(
     wanted = 0
     for row in rows:
         wanted |= row
-    base = len(rows) + 1
+    base = 2 * len(rows) + 2
     columns = [
-        Column(p.index, base**p.depth, _rank(p, sinks, timeline, by_work=by_work))
+        Column(p.index, _cost(p, base), _rank(p, sinks, timeline, by_work=by_work))
         for p in timeline.points
         if wanted >> p.index & 1
     ]
     return cheapest_cover(rows, columns)
+
+
+def _cost(point: Point, base: int) -> int:
+    """That of a barrier: in a loop more than any number of them outside.
+
+    Twice as much where products that go on could run while waves wait, and do not.
+    """
+    cost = base**point.depth
+    return 2 * cost if point.depth and _leaves_idle(point) else cost
+
+
+def _leaves_idle(point: Point) -> bool:
+    """Whether products that go on are not issued just in front, or parted."""
+    if not any(isinstance(op, Mma) and op.shared_tiles for op in point.region.ops):
+        return False
+    if _parts(point):
+        return True
+    before = takewhile(lambda op: op is not point.op, point.region.ops)
+    work = [op for op in before if not isinstance(op, SharedTile | Assemble)]
+    return bool(work) and not isinstance(work[-1], Mma)
 
 
 def _rank(

@@ -32,6 +32,10 @@ of it."""
 SPARE = 17
 """Registers for addresses and whatever else the code needs."""
 
+UNDER_WAY = 40
+"""Registers beside, where products go on that multiply what others made: operands stay
+until they are done, and compilers hold what describes tiles in LDS."""
+
 TURNING = 3
 """Registers for each of an operand that is turned: as it was, on the way, and after."""
 
@@ -81,6 +85,8 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     # What goes through no LDS is on its way in the registers of who works on it.
     registers += max(0.0, way.ahead - live) * work.unstaged
     registers += TURNING * work.turning
+    if work.chained and work.in_place:
+        registers += UNDER_WAY
     if not work.chained:
         # What is turned on its way is there twice, beside the operands of products;
         # most registers are taken elsewhere where products make what others take.
@@ -201,7 +207,13 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
     wait += work.exchanges * costs.exchange_latency
     if way.unroll > 1:
         wait += BUNCHED * max(0.0, count * (way.unroll * shared[1] - of_simd[0]))
-    time = queued((*of_simd, *waits), wait, count)
+    demands = (*of_simd, *waits)
+    if way.beside:
+        # Each wave is at two units at a time: it is two, with half of the work each,
+        # and what one of them waits for the other one needs.
+        time = queued([each / 2 for each in demands], wait, 2 * count)
+    else:
+        time = queued(demands, wait, count)
     return max(time, count * max(*of_simd, *shared), _alternating(work, way, target))
 
 

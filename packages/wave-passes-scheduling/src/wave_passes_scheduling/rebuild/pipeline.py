@@ -18,7 +18,7 @@ used.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from wave_core.ir import capture, captured_value, clone_into, set_operands
@@ -28,8 +28,8 @@ from wave_core.ops.matrix import SharedTile
 from wave_core.ops.shape import Assemble, Broadcast, Permute
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.symbols import as_expr, lt
-from wave_passes_scheduling.orders import sorted_by
 from wave_passes_scheduling.rebuild.ahead import mask_accesses
+from wave_passes_scheduling.rebuild.order import kernel_order
 from wave_passes_scheduling.rebuild.shift import substitute_symbols
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class _Builder:
         self._last = schedule.depth - 1
         # How many iterations the epilogue takes over from the kernel.
         self._drained = self._last if beyond is None else 0
+        tasks = zip(analysed.ops, schedule.problem.tasks, strict=True)
+        self._queued = {op for op, task in tasks if task.queued}
         stages = zip(analysed.ops, schedule.stages, strict=True)
         self._lead = {op: self._last - stage for op, stage in stages}
         self._order = _with_results([analysed.ops[i] for i in kernel_order(schedule)])
@@ -170,7 +172,8 @@ class _Builder:
 
     def _fill_kernel(self, kernel: Iterate) -> None:
         body = kernel.body
-        for op in self._order:
+        for place, op in enumerate(self._order):
+            self._show(body, place)
             values = {v: self._current(body, v, self._lead[op]) for v in op.operands}
             copy = clone_into(op, values, body)
             self._set_iteration(copy, as_expr(self._induction()), self._lead[op])
@@ -187,6 +190,15 @@ class _Builder:
         end_region(body, following, self._loop.body.end)
         inits = tuple(self._initial(*key) for key in keys)
         set_operands(kernel, (inits, kernel.captures))
+
+    def _show(self, body: Region, place: int) -> None:
+        """Show what queued tasks take in front of a run of them, not within."""
+        for op in takewhile(
+            self._queued.__contains__, islice(self._order, place, None)
+        ):
+            for value in op.operands:
+                if self._lead[op] < self._lead.get(value, 0) and self._is_view(value):
+                    self._seen_again(body, value, self._lead[op])
 
     def _following(self, body: Region, value: Op, lead: int) -> Op:
         """The value of a rotating register in the next iteration."""
@@ -355,22 +367,3 @@ def _with_results(ops: list[Op]) -> list[Op]:
             found.append(op)
             found += [user for user in op.users if isinstance(user, GetResult)]
     return found
-
-
-def kernel_order(schedule: Schedule) -> list[int]:
-    """Tasks by their cycle in the interval; what waits within an iteration comes later.
-
-    A dependence holds within an iteration if its source is as many stages later as its
-    distance: then both work on iterations that far apart.
-    """
-    stages, cycles = schedule.stages, schedule.cycles
-    near = [
-        (row.source, row.target)
-        for row in schedule.problem.dependences
-        if stages[row.source] == stages[row.target] + row.distance
-        and row.source != row.target
-    ]
-    places = {
-        task: (cycle % schedule.interval, task) for task, cycle in enumerate(cycles)
-    }
-    return sorted_by(places, near)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.orders import raise_to, sorted_by
+from wave_passes_scheduling.problem import Dependence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_passes_scheduling.problem import Dependence, LoopProblem, Use
+    from wave_passes_scheduling.problem import LoopProblem, Use
 
 
 class StageError(Exception):
@@ -18,7 +19,10 @@ class StageError(Exception):
 
 
 def staged_schedule(
-    problem: LoopProblem, stages: Sequence[int], order: Sequence[int] | None = None
+    problem: LoopProblem,
+    stages: Sequence[int],
+    order: Sequence[int] | None = None,
+    behind: Sequence[tuple[int, int]] = (),
 ) -> Schedule:
     """The schedule that keeps to ``stages`` and lists tasks by their urgency.
 
@@ -31,14 +35,18 @@ def staged_schedule(
         problem: The loop.
         stages: The stage of each task.
         order: The rank of each task, the smallest first; by urgency if left out.
+        behind: Pairs of tasks of which the second is to start behind the first, though
+            it may need nothing of it.
 
     Raises:
         StageError: a task would have to wait for one of a later iteration.
     """
     if problem.grain > 1:
-        coarse = staged_schedule(problem.coarser(problem.grain), stages, order)
+        wide = problem.coarser(problem.grain)
+        coarse = staged_schedule(wide, stages, order, behind)
         return coarse.finer(problem)
     near, far = _sorted_out(problem, stages)
+    near += [Dependence(first, second, 1, 0, "order") for first, second in behind]
     ranks = order if order is not None else [-u for u in _urgency(problem, near)]
     places = _list_schedule(problem, near, ranks)
     length = 1 + max(places, default=0)

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule
+from wave_passes_scheduling.strategies.attention import attention_schedule
 from wave_passes_scheduling.strategies.staged import staged_schedule
 from wave_passes_scheduling.strategies.stages import (
     FOUR_STAGE,
     PREFETCH,
-    attention_stages,
     fetch_ahead_stages,
     in_flight_stages,
     stages_by_kind,
@@ -95,9 +95,9 @@ FOUR_STAGES = Strategy(
 """Global read, LDS write, LDS read and compute, each an iteration apart."""
 
 ATTENTION = Strategy(
-    lambda loop: staged_schedule(loop.problem, attention_stages(loop)),
+    attention_schedule,
     2,
-    2,
+    3,
     "prefetch-attention",
     FETCHING_AHEAD,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.codegen.descriptors import descriptor
 from wave_backend_nvgpu.codegen.memories import is_box
+from wave_backend_nvgpu.codegen.under_way import made_by
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS
 from wave_core.analysis.operands import is_across, unturned
 from wave_core.backends import lowers
@@ -70,21 +71,15 @@ def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
         if not isinstance(each, Mma) or not emit.under_way.is_asynchronous(each):
             return
         acc = resolve(each.acc)
-        if _made_by(each) != _made_by(op) or (acc in found and len(acc.users) > 1):
+        if made_by(each) != made_by(op) or (acc in found and len(acc.users) > 1):
             return
         found.add(each)
         yield each
 
 
-def _made_by(op: Mma) -> tuple[object, ...]:
-    """What the products of one piece of assembly have in common."""
-    dtype, result = op.lhs.register_type.dtype, op.acc.register_type.dtype
-    kind = type(resolve(op.lhs)) is SharedTile, type(resolve(op.rhs)) is SharedTile
-    return str(op.mma_type), dtype, result, kind
-
-
 def _issue(ops: Sequence[Mma], emit: Emitter, row: MatrixInstruction) -> None:
     """Write products as one piece of assembly."""
+    emit.under_way.begin(ops[0])
     sums: list[warpgroup.Sum] = []
     rows: list[warpgroup.Product] = []
     place: dict[Op, int] = {}
