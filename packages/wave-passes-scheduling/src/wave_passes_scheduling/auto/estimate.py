@@ -195,7 +195,7 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
     assert file is not None, "who asks has looked"
     pieces = sum(e.of_wave * (1.0 if e.whole else SCATTERED) for e in work.direct)
     lines = sum(each.lines for each in work.staged)
-    lds = (work.waves * work.through + work.lds) / _lds_rate(target)
+    lds = (work.waves * work.through + work.kept + work.lds) / _lds_rate(target)
     memory = (lines + work.waves * pieces) / peaks.l2_bytes
     count, size = max(1, round(sets[0])), sets[1]
     groups = sets[0] * size * file.simds / work.units / count

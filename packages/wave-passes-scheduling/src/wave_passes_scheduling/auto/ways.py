@@ -200,7 +200,7 @@ POINTED_WAYS = (
     Way(
         "prefetch-attention",
         0.05,
-        0.0,
+        0.9,
         copies=3,
         fewest=5,
         chained=True,
