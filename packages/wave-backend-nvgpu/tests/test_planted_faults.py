@@ -36,7 +36,7 @@ HARMLESS = {
     },
     "attention-ahead": {0: EMPTY},
     "four-stage": {1: WAITED, 2: WAITED, 3: WAITED, 4: ONLY, 32: SAME},
-    "panels": {4: ONLY, 33: SAME},
+    "panels": {4: ONLY, 34: SAME},
     "boxes": {1: EITHER, 9: WAITED, 10: ONLY, 37: ALONE, 38: SAME, 74: LAST},
     "attention-four": {0: ONLY, 25: EMPTY, 26: SHOWN},
 }

@@ -166,33 +166,43 @@ def _cover(
     wanted = 0
     for row in rows:
         wanted |= row
-    base = 2 * len(rows) + 2
+    costs = _costs(timeline, 2 * len(rows) + 2)
     columns = [
-        Column(p.index, _cost(p, base), _rank(p, sinks, timeline, by_work=by_work))
+        Column(p.index, costs[p.index], _rank(p, sinks, timeline, by_work=by_work))
         for p in timeline.points
         if wanted >> p.index & 1
     ]
     return cheapest_cover(rows, columns)
 
 
-def _cost(point: Point, base: int) -> int:
-    """That of a barrier: in a loop more than any number of them outside.
+def _costs(timeline: Timeline, base: int) -> list[int]:
+    """Those of barriers: of one in a loop more than any number of them outside.
 
-    Twice as much where products that go on could run while waves wait, and do not.
+    Twice as much where no product is under way while waves wait, though some are at
+    other points of the loop.
     """
-    cost = base**point.depth
-    return 2 * cost if point.depth and _leaves_idle(point) else cost
+    busy = {p.index for p in timeline.points if p.depth and _is_busy(p)}
+    loops = {id(timeline.points[index].region) for index in busy}
+    return [
+        base**p.depth * (2 if id(p.region) in loops and p.index not in busy else 1)
+        for p in timeline.points
+    ]
 
 
-def _leaves_idle(point: Point) -> bool:
-    """Whether products that go on are not issued just in front, or parted."""
-    if not any(isinstance(op, Mma) and op.shared_tiles for op in point.region.ops):
-        return False
-    if _parts(point):
-        return True
-    before = takewhile(lambda op: op is not point.op, point.region.ops)
+def _is_busy(point: Point) -> bool:
+    """Whether products go on at a point: it is behind one, and in front of a use."""
+    before = list(takewhile(lambda op: op is not point.op, point.region.ops))
     work = [op for op in before if not isinstance(op, SharedTile | Assemble)]
-    return bool(work) and not isinstance(work[-1], Mma)
+    if not work or not _goes_on(work[-1]) or _parts(point):
+        return False
+    known = {*before, point.region.terminator}
+    products = filter(_goes_on, work)
+    return any(user not in known for each in products for user in each.users)
+
+
+def _goes_on(op: Op) -> bool:
+    """Whether an op is a product that reads LDS, and goes on after it is issued."""
+    return isinstance(op, Mma) and bool(op.shared_tiles)
 
 
 def _rank(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.types import AddressSpace
-from wave_passes_scheduling.auto.estimate import cycles_of, need_of
+from wave_passes_scheduling.auto.estimate import cycles_of, is_long, need_of
 from wave_passes_scheduling.auto.ways import COPIER, Way, ways_for
 from wave_passes_scheduling.auto.work import WIDE, Work, multiplies, work_of
 
@@ -130,7 +130,8 @@ def _idle(work: Work, way: Way, target: Target) -> bool:
     chained = work.chained or not way.chained
     # Waves that carry tiles to LDS themselves cannot issue products meanwhile.
     fed = way.direct and not way.apart if work.in_place else not way.in_place
-    return not (staged and moved and chained and fed)
+    pays = is_long(work) or not way.beside
+    return not (staged and moved and chained and fed and pays)
 
 
 def _direct(work: Work, target: Target) -> bool:

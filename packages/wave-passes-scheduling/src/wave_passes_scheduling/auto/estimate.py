@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from wave_passes_scheduling.auto.ways import LONG
 from wave_passes_scheduling.auto.work import WIDE
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ SPARE = 17
 
 UNDER_WAY = 40
 """Registers beside, where products go on that multiply what others made: operands stay
-until they are done, and compilers hold what describes tiles in LDS."""
+until they are done, and compilers hold what describes tiles in LDS. Counted for `LONG`
+loops, where it decides; the shares of ways are fitted without."""
 
 TURNING = 3
 """Registers for each of an operand that is turned: as it was, on the way, and after."""
@@ -85,7 +87,7 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     # What goes through no LDS is on its way in the registers of who works on it.
     registers += max(0.0, way.ahead - live) * work.unstaged
     registers += TURNING * work.turning
-    if work.chained and work.in_place:
+    if work.chained and work.in_place and is_long(work):
         registers += UNDER_WAY
     if not work.chained:
         # What is turned on its way is there twice, beside the operands of products;
@@ -99,6 +101,11 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     lds += work.aside * work.waves * min(2, way.copies)
     resident = _resident(work.units, registers, lds, target, target.registers)
     return Need(registers, lds, resident)
+
+
+def is_long(work: Work) -> bool:
+    """Whether the products of a loop take so long that some can run beside the rest."""
+    return work.matrix * work.trips >= LONG
 
 
 def _conditions(work: Work, way: Way) -> int:

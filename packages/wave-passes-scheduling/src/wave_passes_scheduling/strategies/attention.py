@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from wave_core.ops.matrix import Mma
 from wave_passes_scheduling.loops.costs import OpKind
 from wave_passes_scheduling.strategies.staged import StageError, staged_schedule
-from wave_passes_scheduling.strategies.stages import settle_stages
+from wave_passes_scheduling.strategies.stages import buffers_of, settle_stages
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
@@ -131,16 +131,9 @@ def _queued_stages(analysed: ScheduledLoop, roles: _Roles) -> list[int]:
 
     Of three buffers and more one is read, and copies to all others are under way.
     """
-    kinds = analysed.kinds
-    reused = [
-        row.distance
-        for row in analysed.problem.dependences
-        if kinds[row.source] is OpKind.MMA
-        and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
-    ]
-    more = max(0, min(reused, default=0) - _READ)
+    more = max(0, buffers_of(analysed, OpKind.MMA) - _READ)
     wanted: dict[int, int] = {}
-    for task, kind in enumerate(kinds):
+    for task, kind in enumerate(analysed.kinds):
         if kind in _FETCH:
             wanted[task] = int(task not in roles.before)
         elif task in roles.second or kind is OpKind.WRITE_GLOBAL:

@@ -56,14 +56,7 @@ def fetch_ahead_stages(analysed: ScheduledLoop) -> list[int]:
     As many copies are on their way as that: a loop that waits for memory alone takes
     as many bytes in a time as are under way in it.
     """
-    kinds = analysed.kinds
-    reused = [
-        row.distance
-        for row in analysed.problem.dependences
-        if kinds[row.source] is OpKind.READ_SHARED
-        and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
-    ]
-    buffers = min(reused, default=0)
+    buffers = buffers_of(analysed, OpKind.READ_SHARED)
     if buffers < _ROOMY:
         return stages_by_kind(analysed, FETCH_AHEAD)
     ahead = buffers - 1
@@ -79,17 +72,21 @@ def in_flight_stages(analysed: ScheduledLoop) -> list[int] | None:
     products that follow, and copies are on their way to all others. ``None`` where no
     product reads what is copied, or buffers are fewer than three.
     """
-    kinds = analysed.kinds
-    reused = [
-        row.distance
-        for row in analysed.problem.dependences
-        if kinds[row.source] is OpKind.MMA
-        and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
-    ]
-    ahead = min(reused, default=0) - _READ
+    ahead = buffers_of(analysed, OpKind.MMA) - _READ
     if ahead < 1:
         return None
     return stages_by_kind(analysed, _stages(direct=0, write=0, read=0, last=ahead))
+
+
+def buffers_of(analysed: ScheduledLoop, reader: OpKind) -> int:
+    """After how many iterations copies fill what a kind of tasks reads; 0 for none."""
+    kinds = analysed.kinds
+    reused = (
+        row.distance
+        for row in analysed.problem.dependences
+        if kinds[row.source] is reader and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
+    )
+    return min(reused, default=0)
 
 
 def stages_by_kind(analysed: ScheduledLoop, wanted: Mapping[OpKind, int]) -> list[int]:
